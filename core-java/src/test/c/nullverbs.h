@@ -14,6 +14,7 @@
 #define NULLVERBS_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,6 +30,7 @@ enum null_kind {
 	NULL_SRQ,
 	NULL_QP,
 	NULL_AH,
+	NULL_XRCD,
 	NULL_KINDS
 };
 
@@ -92,11 +94,20 @@ struct null_cq {
 	struct ibv_wc *ring;
 };
 
+struct null_xrcd {
+	struct ibv_xrcd base;
+	ino_t inode; /* 0: of no file */
+	atomic_int users;
+};
+
 struct null_srq {
 	struct ibv_srq base;
 	struct ibv_srq_attr attr;
 	atomic_int users;
 	uint64_t last_id;
+	struct null_xrcd *xrcd; /* of a queue of XRC, as the next two */
+	struct null_cq *cq;
+	uint32_t number;
 };
 
 struct null_qp {
@@ -112,6 +123,8 @@ struct null_qp {
 	atomic_uint aborted;
 	struct ibv_qp_attr attr;
 	int signal_all;
+	struct null_xrcd *xrcd;  /* of one that receives XRC */
+	uint32_t last_queue;     /* the shared receive queue that the last request named */
 	uint64_t last_id;        /* what a post stores, so that the compiler keeps its loop */
 };
 
@@ -146,6 +159,12 @@ struct ibv_mw *null_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int null_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 int null_dealloc_mw(struct ibv_mw *mw);
 struct ibv_cq_ex *null_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init);
+struct ibv_xrcd *null_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *init);
+int null_close_xrcd(struct ibv_xrcd *xrcd);
+struct ibv_srq *null_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *init);
+int null_get_srq_num(struct ibv_srq *srq, uint32_t *number);
+struct ibv_qp *null_make_xrc_receiver(struct ibv_context *context, struct ibv_xrcd *xrcd, uint32_t number);
+struct ibv_qp *null_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
 struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init);
 
 /* Sets an option; all are 0 or none at first. */
@@ -160,6 +179,10 @@ uint64_t null_destroyed(unsigned index);
 int null_complete(struct ibv_cq *cq, uint64_t wr_id);
 /* How many extended posts were given up on a queue pair. */
 int null_aborted(struct ibv_qp *qp);
+/* The flags with which an XRC domain was opened last. */
+int null_xrcd_flags(void);
+/* The number of the shared receive queue that the last request of a queue pair named. */
+int null_last_queue(struct ibv_qp *qp);
 /* Raises an asynchronous event. */
 int null_raise(struct ibv_context *context, enum ibv_event_type type, void *element);
 

@@ -44,7 +44,7 @@ internal object NullVerbs {
     }
 
     /** The kinds of objects, in the order of `enum null_kind`. */
-    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH }
+    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, XRCD }
 
     private val headers = listOf("infiniband/verbs.h")
 
@@ -84,6 +84,8 @@ internal object NullVerbs {
     private val liveObjects by lazy { function("null_live", FunctionDescriptor.of(JAVA_INT, JAVA_INT)) }
     private val destroyedObject by lazy { function("null_destroyed", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
     private val abortedPosts by lazy { function("null_aborted", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
+    private val domainFlags by lazy { function("null_xrcd_flags", FunctionDescriptor.of(JAVA_INT)) }
+    private val namedQueue by lazy { function("null_last_queue", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
     private val completeOne by lazy { function("null_complete", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG)) }
     private val raiseEvent by lazy {
         function("null_raise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG))
@@ -120,6 +122,12 @@ internal object NullVerbs {
 
     /** Returns how many extended posts were aborted on a queue pair. */
     fun aborted(qp: QueuePair): Int = abortedPosts.invokeWithArguments(qp.handle()) as Int
+
+    /** Returns the flags with which an XRC domain was opened last. */
+    fun domainFlags(): Int = domainFlags.invokeWithArguments() as Int
+
+    /** Returns the number of the shared receive queue that the last request of a queue pair named. */
+    fun namedQueue(qp: QueuePair): Int = namedQueue.invokeWithArguments(qp.handle()) as Int
 
     /** Puts successful completions with these ids into a queue. */
     fun complete(
