@@ -169,6 +169,11 @@ static void wr_set_sge_list(struct ibv_qp_ex *qp, size_t count, const struct ibv
 	(void)list;
 }
 
+static void wr_set_xrc_srqn(struct ibv_qp_ex *qp, uint32_t remote_srqn)
+{
+	qp_of(qp)->last_queue = remote_srqn;
+}
+
 static void wr_set_inline_data(struct ibv_qp_ex *qp, void *addr, size_t length)
 {
 	(void)qp;
@@ -181,7 +186,12 @@ struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 	struct ibv_qp_init_attr plain;
 	struct ibv_qp_ex *made;
 
-	(void)context;
+	if (init->qp_type == IBV_QPT_XRC_RECV) {
+		if (init->comp_mask == IBV_QP_INIT_ATTR_XRCD)
+			return null_make_xrc_receiver(context, init->xrcd, 0x4711);
+		null_fail(EINVAL);
+		return NULL;
+	}
 	memcpy(&plain, init, sizeof(plain)); /* the extended structure begins with the plain one's members */
 	made = (struct ibv_qp_ex *)ibv_create_qp(init->pd, &plain);
 	made->wr_start = wr_start;
@@ -189,6 +199,7 @@ struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 	made->wr_abort = wr_abort;
 	made->wr_send = wr_send;
 	made->wr_set_sge = wr_set_sge;
+	made->wr_set_xrc_srqn = wr_set_xrc_srqn;
 	made->wr_set_sge_list = wr_set_sge_list;
 	made->wr_set_inline_data = wr_set_inline_data;
 	qp_of(made)->is_extended = 1;
@@ -198,6 +209,11 @@ struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 {
 	return ((struct null_qp *)qp)->is_extended ? (struct ibv_qp_ex *)qp : NULL;
+}
+
+int null_last_queue(struct ibv_qp *qp)
+{
+	return ((struct null_qp *)qp)->last_queue;
 }
 
 int null_aborted(struct ibv_qp *qp)

@@ -256,6 +256,11 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 		context->abi_compat = __VERBS_ABI_IS_EXTENDED;
 		made->extension.sz = sizeof(made->extension);
 		made->extension.query_port = fill_port;
+		made->extension.open_xrcd = null_open_xrcd;
+		made->extension.close_xrcd = null_close_xrcd;
+		made->extension.create_srq_ex = null_create_srq_ex;
+		made->extension.get_srq_num = null_get_srq_num;
+		made->extension.open_qp = null_open_qp;
 		made->extension.query_device_ex = query_device_ex;
 		made->extension.create_cq_ex = null_create_cq_ex;
 		made->extension.create_qp_ex = null_create_qp_ex;

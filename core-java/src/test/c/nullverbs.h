@@ -18,6 +18,7 @@
 #endif
 
 #include <errno.h>
+#include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -33,8 +34,12 @@ enum null_kind {
 	NULL_SRQ,
 	NULL_QP,
 	NULL_AH,
+<<<<<<< HEAD
 	NULL_TD,
 	NULL_DM,
+=======
+	NULL_XRCD,
+>>>>>>> 32465c0e05007038a6a8a3eabcec232f5f6e8ab8
 	NULL_KINDS
 };
 
@@ -115,11 +120,20 @@ struct null_cq {
 	struct ibv_wc *ring;
 };
 
+struct null_xrcd {
+	struct ibv_xrcd base;
+	ino_t inode; /* 0: of no file */
+	atomic_int users;
+};
+
 struct null_srq {
 	struct ibv_srq base;
 	struct ibv_srq_attr attr;
 	atomic_int users;
 	uint64_t last_id;
+	struct null_xrcd *xrcd; /* of a queue of XRC, as the next two */
+	struct null_cq *cq;
+	uint32_t number;
 };
 
 struct null_qp {
@@ -135,6 +149,8 @@ struct null_qp {
 	atomic_uint aborted;
 	struct ibv_qp_attr attr;
 	int signal_all;
+	struct null_xrcd *xrcd;  /* of one that receives XRC */
+	uint32_t last_queue;     /* the shared receive queue that the last request named */
 	uint64_t last_id;        /* what a post stores, so that the compiler keeps its loop */
 	uint32_t ece_options;
 	struct ibv_qp_rate_limit_attr rate;
@@ -181,6 +197,12 @@ struct ibv_mr *null_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t off
 int null_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *entries,
 		   uint32_t count);
 struct ibv_cq_ex *null_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init);
+struct ibv_xrcd *null_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *init);
+int null_close_xrcd(struct ibv_xrcd *xrcd);
+struct ibv_srq *null_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *init);
+int null_get_srq_num(struct ibv_srq *srq, uint32_t *number);
+struct ibv_qp *null_make_xrc_receiver(struct ibv_context *context, struct ibv_xrcd *xrcd, uint32_t number);
+struct ibv_qp *null_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
 struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init);
 
 int null_tune_cq(struct ibv_cq_ex *cq, struct ibv_cq_init_attr_ex *init);
@@ -204,6 +226,10 @@ int null_complete(struct ibv_cq *cq, uint64_t wr_id);
 uint64_t null_advised(unsigned index);
 /* How many extended posts were given up on a queue pair. */
 int null_aborted(struct ibv_qp *qp);
+/* The flags with which an XRC domain was opened last. */
+int null_xrcd_flags(void);
+/* The number of the shared receive queue that the last request of a queue pair named. */
+int null_last_queue(struct ibv_qp *qp);
 /* Raises an asynchronous event. */
 int null_raise(struct ibv_context *context, enum ibv_event_type type, void *element);
 

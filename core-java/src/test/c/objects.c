@@ -170,16 +170,31 @@ int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 
 int ibv_destroy_srq(struct ibv_srq *srq)
 {
+	struct null_xrcd *xrcd = ((struct null_srq *)srq)->xrcd;
+	struct null_cq *cq = ((struct null_srq *)srq)->cq;
+	int refused;
+
 	if (((struct null_srq *)srq)->users)
 		return EBUSY;
 	null_await_acknowledged(srq);
-	return unmake_of(srq->pd, NULL_SRQ, srq);
+	refused = unmake_of(srq->pd, NULL_SRQ, srq);
+	if (!refused && xrcd) {
+		xrcd->users--;
+		cq->users--;
+	}
+	return refused;
 }
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
-	struct null_qp *qp = make_of(pd, NULL_QP, sizeof(*qp));
+	int sends_only = init->qp_type == IBV_QPT_XRC_SEND;
+	struct null_qp *qp;
 
+	if (sends_only && (init->recv_cq || init->srq || init->cap.max_recv_wr || init->cap.max_recv_sge)) {
+		null_fail(EINVAL);
+		return NULL;
+	}
+	qp = make_of(pd, NULL_QP, sizeof(*qp));
 	qp->base.context = pd->context;
 	qp->base.pd = pd;
 	qp->base.send_cq = init->send_cq;
@@ -192,7 +207,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	pthread_spin_init(&qp->send_lock, PTHREAD_PROCESS_PRIVATE);
 	((struct null_cq *)init->send_cq)->last_qp = qp;
 	((struct null_cq *)init->send_cq)->users++;
-	((struct null_cq *)init->recv_cq)->users++;
+	if (init->recv_cq)
+		((struct null_cq *)init->recv_cq)->users++;
 	if (init->srq)
 		((struct null_srq *)init->srq)->users++;
 	return &qp->base;
@@ -222,16 +238,24 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 	struct null_cq *send_cq = (struct null_cq *)qp->send_cq;
 	struct null_cq *recv_cq = (struct null_cq *)qp->recv_cq;
 	struct null_srq *srq = (struct null_srq *)qp->srq;
+	struct null_xrcd *xrcd = ((struct null_qp *)qp)->xrcd;
 	int refused;
 
 	null_await_acknowledged(qp);
+	if (xrcd) {
+		refused = null_unmake(NULL_QP, qp);
+		if (!refused)
+			xrcd->users--;
+		return refused;
+	}
 	refused = unmake_of(qp->pd, NULL_QP, qp);
 	if (refused)
 		return refused;
 	if (send_cq->last_qp == (struct null_qp *)qp)
 		send_cq->last_qp = NULL;
 	send_cq->users--;
-	recv_cq->users--;
+	if (recv_cq)
+		recv_cq->users--;
 	if (srq)
 		srq->users--;
 	return 0;

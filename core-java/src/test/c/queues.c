@@ -287,6 +287,7 @@ int null_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_
 
 		if (!error)
 			error = null_sent(qp, wr->wr_id, wr->send_flags);
+		qp->last_queue = wr->qp_type.xrc.remote_srqn;
 		if (error) {
 			if (!null_options[NULL_NAMELESS])
 				*bad_wr = wr;

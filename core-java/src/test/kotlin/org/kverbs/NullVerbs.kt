@@ -47,7 +47,11 @@ internal object NullVerbs {
     }
 
     /** The kinds of objects, in the order of `enum null_kind`. */
+<<<<<<< HEAD
     enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, TD, DM }
+=======
+    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, XRCD }
+>>>>>>> 32465c0e05007038a6a8a3eabcec232f5f6e8ab8
 
     private val headers = listOf("infiniband/verbs.h")
 
@@ -87,6 +91,8 @@ internal object NullVerbs {
     private val liveObjects by lazy { function("null_live", FunctionDescriptor.of(JAVA_INT, JAVA_INT)) }
     private val destroyedObject by lazy { function("null_destroyed", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
     private val abortedPosts by lazy { function("null_aborted", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
+    private val domainFlags by lazy { function("null_xrcd_flags", FunctionDescriptor.of(JAVA_INT)) }
+    private val namedQueue by lazy { function("null_last_queue", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
     private val completeOne by lazy { function("null_complete", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG)) }
     private val flagsOfCq by lazy { function("null_cq_flags", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
     private val rateOfQp by lazy { function("null_rate", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG)) }
@@ -127,6 +133,7 @@ internal object NullVerbs {
     /** Returns how many extended posts were aborted on a queue pair. */
     fun aborted(qp: QueuePair): Int = abortedPosts.invokeWithArguments(qp.handle()) as Int
 
+<<<<<<< HEAD
     /** Returns the `enum ibv_create_cq_attr_flags` that an extended queue was made with. */
     fun flags(cq: CompletionQueue): Int = flagsOfCq.invokeWithArguments(cq.handle()) as Int
 
@@ -140,6 +147,13 @@ internal object NullVerbs {
 
     /** Returns the advice, the flags, the number of entries and their bytes in the last call of ibv_advise_mr. */
     fun advised(): List<Long> = List(4) { lastAdvice.invokeWithArguments(it) as Long }
+=======
+    /** Returns the flags with which an XRC domain was opened last. */
+    fun domainFlags(): Int = domainFlags.invokeWithArguments() as Int
+
+    /** Returns the number of the shared receive queue that the last request of a queue pair named. */
+    fun namedQueue(qp: QueuePair): Int = namedQueue.invokeWithArguments(qp.handle()) as Int
+>>>>>>> 32465c0e05007038a6a8a3eabcec232f5f6e8ab8
 
     /** Puts successful completions with these ids into a queue. */
     fun complete(

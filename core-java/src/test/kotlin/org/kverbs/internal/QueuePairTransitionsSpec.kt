@@ -38,8 +38,10 @@ import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.QueuePairType.RC
 import org.kverbs.attributes.QueuePairType.UC
 import org.kverbs.attributes.QueuePairType.UD
+import org.kverbs.attributes.QueuePairType.XRC_RECV
+import org.kverbs.attributes.QueuePairType.XRC_SEND
 
-private val TYPES = listOf(RC, UC, UD)
+private val TYPES = listOf(RC, UC, UD, XRC_SEND, XRC_RECV)
 private val STATES = QueuePairState.entries - QueuePairState.UNKNOWN
 
 /**
@@ -76,6 +78,23 @@ class QueuePairTransitionsSpec :
             ).shouldContainExactlyInAnyOrder(STATE, TIMEOUT, RETRY_CNT, RNR_RETRY, SQ_PSN, MAX_QP_RD_ATOMIC)
             required(UC, RTR, RTS).shouldContainExactlyInAnyOrder(STATE, SQ_PSN)
             required(UD, RTR, RTS).shouldContainExactlyInAnyOrder(STATE, SQ_PSN)
+        }
+
+        test(
+            "should require of each end of XRC what that end does: of the sender as of RC, of the receiver no retries",
+        ) {
+            listOf(XRC_SEND, XRC_RECV).forEach {
+                required(it, RESET, INIT).shouldContainExactlyInAnyOrder(STATE, PKEY_INDEX, PORT, ACCESS_FLAGS)
+            }
+            required(XRC_SEND, INIT, RTR) shouldBe required(UC, INIT, RTR)
+            required(XRC_RECV, INIT, RTR) shouldBe required(RC, INIT, RTR)
+            required(XRC_SEND, RTR, RTS) shouldBe required(RC, RTR, RTS)
+            required(XRC_RECV, RTR, RTS).shouldContainExactlyInAnyOrder(STATE, TIMEOUT, SQ_PSN)
+            val all =
+                STATES.flatMap { from ->
+                    STATES.flatMap { to -> QueuePairTransitions.optional(XRC_SEND, from, to) }
+                }
+            (MIN_RNR_TIMER in all || MAX_DEST_RD_ATOMIC in all) shouldBe false
         }
 
         test("should lead from each state where the IBA leads") {
@@ -135,7 +154,8 @@ class QueuePairTransitionsSpec :
                             (needed intersect QueuePairTransitions.optional(type, from, to)).shouldBeEmpty()
                             (type != UD && QKEY in all) shouldBe false
                             (type == UD && (AV in all || ACCESS_FLAGS in all || DEST_QPN in all)) shouldBe false
-                            (type != RC && (TIMEOUT in all || RNR_RETRY in all || MAX_QP_RD_ATOMIC in all)) shouldBe
+                            (type in listOf(UC, UD) && TIMEOUT in all) shouldBe false
+                            (type !in listOf(RC, XRC_SEND) && (RNR_RETRY in all || MAX_QP_RD_ATOMIC in all)) shouldBe
                                 false
                         }
                     }
@@ -206,8 +226,8 @@ class QueuePairTransitionsSpec :
                     }
                 }
             }
-            QueuePairTransitions.explain(QueuePairType.XRC_SEND, INIT, RTR, 1) shouldContain
-                "no rules for queue pairs of type XRC_SEND"
+            QueuePairTransitions.explain(QueuePairType.RAW_PACKET, INIT, RTR, 1) shouldContain
+                "no rules for queue pairs of type RAW_PACKET"
             QueuePairTransitions.explain(RC, QueuePairState.UNKNOWN, RTR, 1) shouldBe
                 "There is no transition UNKNOWN -> RTR for RC queue pairs."
         }
