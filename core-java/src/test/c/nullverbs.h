@@ -34,12 +34,9 @@ enum null_kind {
 	NULL_SRQ,
 	NULL_QP,
 	NULL_AH,
-<<<<<<< HEAD
 	NULL_TD,
 	NULL_DM,
-=======
 	NULL_XRCD,
->>>>>>> 32465c0e05007038a6a8a3eabcec232f5f6e8ab8
 	NULL_KINDS
 };
 

@@ -47,11 +47,7 @@ internal object NullVerbs {
     }
 
     /** The kinds of objects, in the order of `enum null_kind`. */
-<<<<<<< HEAD
-    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, TD, DM }
-=======
-    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, XRCD }
->>>>>>> 32465c0e05007038a6a8a3eabcec232f5f6e8ab8
+    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, TD, DM, XRCD }
 
     private val headers = listOf("infiniband/verbs.h")
 
@@ -133,7 +129,6 @@ internal object NullVerbs {
     /** Returns how many extended posts were aborted on a queue pair. */
     fun aborted(qp: QueuePair): Int = abortedPosts.invokeWithArguments(qp.handle()) as Int
 
-<<<<<<< HEAD
     /** Returns the `enum ibv_create_cq_attr_flags` that an extended queue was made with. */
     fun flags(cq: CompletionQueue): Int = flagsOfCq.invokeWithArguments(cq.handle()) as Int
 
@@ -147,13 +142,12 @@ internal object NullVerbs {
 
     /** Returns the advice, the flags, the number of entries and their bytes in the last call of ibv_advise_mr. */
     fun advised(): List<Long> = List(4) { lastAdvice.invokeWithArguments(it) as Long }
-=======
+
     /** Returns the flags with which an XRC domain was opened last. */
     fun domainFlags(): Int = domainFlags.invokeWithArguments() as Int
 
     /** Returns the number of the shared receive queue that the last request of a queue pair named. */
     fun namedQueue(qp: QueuePair): Int = namedQueue.invokeWithArguments(qp.handle()) as Int
->>>>>>> 32465c0e05007038a6a8a3eabcec232f5f6e8ab8
 
     /** Puts successful completions with these ids into a queue. */
     fun complete(
