@@ -10,6 +10,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.AccessFlag;
 import org.kverbs.attributes.AddressAttributes;
+import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.MemoryWindowType;
 import org.kverbs.attributes.SharedReceiveQueueAttributes;
 import org.kverbs.internal.Lifetime;
@@ -137,6 +138,7 @@ public final class ProtectionDomain extends Resource {
      * Makes a queue pair in state RESET ({@code ibv_create_qp}, {@code ibv_create_qp_ex}).
      *
      * @throws IllegalArgumentException if a queue of {@code attributes} belongs to another context
+     * @throws UnsupportedVerbException if the device, its driver or libibverbs lacks a feature of {@code attributes}
      * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
      */
     public QueuePair queuePair(QueuePairInitAttributes attributes) {
@@ -155,15 +157,36 @@ public final class ProtectionDomain extends Resource {
             boolean extended = attributes.extended();
             MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
             attributes.writeTo(init);
+            attributes.features().forEach(this::requireSupported);
+            String operation = (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(") + context.device().name() + ", "
+                    + attributes + ")";
             return create(
-                    (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(")
-                            + context.device().name() + ", " + attributes + ")",
-                    () -> context.excess((excess, limits) -> excess.of(attributes.capabilities(), limits)),
+                    errno -> refusal(attributes, operation, errno),
                     () -> extended ? createExtended(attributes, init) : context.verbs.createQueuePair(handle, init),
                     h -> new QueuePair(
                             this, attributes, Structures.CAPABILITIES.read(init.asSlice(IbvQpInitAttr.CAP)), h),
                     parents.toArray(Resource[]::new));
         }
+    }
+
+    /**
+     * Refuses a feature that the device does not have. The driver alone does not tell: that of Soft-RoCE accepts what
+     * an older kernel then refuses request by request.
+     */
+    private void requireSupported(Feature feature) {
+        if (!context.supports(feature)) {
+            throw context.refusal(feature, feature.verb() + "(" + context.device().name() + ")", Errno.EOPNOTSUPP);
+        }
+    }
+
+    private RdmaSystemException refusal(QueuePairInitAttributes attributes, String operation, int errno) {
+        if (errno == Errno.EOPNOTSUPP && !attributes.features().isEmpty()) {
+            return context.refusal(attributes.newestFeature(), operation, errno);
+        }
+        return SystemErrors.refused(
+                operation,
+                errno,
+                () -> context.excess((excess, limits) -> excess.of(attributes.capabilities(), limits)));
     }
 
     private long createExtended(QueuePairInitAttributes attributes, MemorySegment init) {

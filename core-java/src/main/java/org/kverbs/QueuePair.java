@@ -14,6 +14,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.ConnectOptions;
+import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.Gid;
 import org.kverbs.attributes.QueuePairAttribute;
 import org.kverbs.attributes.QueuePairAttributes;
@@ -83,7 +84,11 @@ public final class QueuePair extends Resource {
             asked.recvCq().expectExtendedPosts();
         }
         QueuePairOps ops = asked.extended()
-                ? verbs.extendedQueuePairOps(handle, capabilities.maxSendSge(), capabilities.maxInlineData())
+                ? verbs.extendedQueuePairOps(
+                        handle,
+                        capabilities.maxSendSge(),
+                        capabilities.maxInlineData(),
+                        QueuePairInitAttributes.operations(asked.features()))
                 : verbs.queuePairOps(handle);
         this.sends = new SendPoster(this, ops);
         this.receives =
@@ -220,6 +225,11 @@ public final class QueuePair extends Resource {
     /** Returns whether sends are posted by the extended calls: see {@link QueuePairInitAttributes#extended}. */
     public boolean isExtended() {
         return asked.extended();
+    }
+
+    /** Returns the operations that it has beside the usual ones: see {@link QueuePairInitAttributes#features}. */
+    public Set<Feature> features() {
+        return asked.features();
     }
 
     /** Queries the state from the device. */

@@ -1,10 +1,12 @@
 package org.kverbs;
 
+import java.util.EnumSet;
 import java.util.Set;
 import org.kverbs.attributes.AccessFlag;
 import org.kverbs.attributes.AddressAttributes;
 import org.kverbs.attributes.AddressAttributesBuilder;
 import org.kverbs.attributes.ConnectOptions;
+import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.GlobalRoute;
 import org.kverbs.attributes.Mtu;
 import org.kverbs.attributes.PortAttributes;
@@ -47,9 +49,15 @@ final class QueuePairConnector {
         if (chosen != null) {
             return chosen;
         }
-        return qp.type() == QueuePairType.RC
-                ? Set.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC)
-                : Set.of(AccessFlag.REMOTE_WRITE);
+        Set<AccessFlag> usual = EnumSet.of(AccessFlag.REMOTE_WRITE);
+        if (qp.type() == QueuePairType.RC) {
+            usual.add(AccessFlag.REMOTE_READ);
+            usual.add(AccessFlag.REMOTE_ATOMIC);
+        }
+        if (qp.type() == QueuePairType.RC && context.supports(Feature.FLUSH)) {
+            usual.add(AccessFlag.FLUSH_GLOBAL); // older kernels do not know it
+        }
+        return usual;
     }
 
     void toReadyToReceive(QueuePairEndpoint remote) {

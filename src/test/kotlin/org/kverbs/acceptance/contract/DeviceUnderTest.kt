@@ -51,6 +51,12 @@ internal enum class Capability(
     /** ibv_modify_cq with IBV_CQ_ATTR_MODERATE. */
     MODERATION(Feature.COMPLETION_MODERATION),
 
+    /** Queue pairs that take ibv_wr_atomic_write. */
+    ATOMIC_WRITE(Feature.ATOMIC_WRITE),
+
+    /** Queue pairs that take ibv_wr_flush, and regions with FLUSH_GLOBAL. */
+    FLUSH(Feature.FLUSH),
+
     /** ibv_modify_srq with IBV_SRQ_MAX_WR. */
     RESIZE_SRQ,
 
@@ -205,6 +211,8 @@ private val softRoceLacks: Set<Capability>
     get() =
         setOf(
             Capability.MODERATION,
+            Capability.ATOMIC_WRITE,
+            Capability.FLUSH,
             Capability.REREGISTER,
             Capability.REPORTS_INVALIDATED_KEY,
             Capability.CHECKS_WINDOW_BOUNDS,

@@ -59,6 +59,11 @@ public final class Mr extends MemoryKey implements WatchedMemory {
         return found;
     }
 
+    @Override
+    long translateAll(int need, KeyUser user) {
+        return translate(iova, length, need, user);
+    }
+
     /** Notes that the device is about to touch memory, if it may be that of a file. */
     void tellFile(KeyUser user) {
         if (isFile) {

@@ -32,14 +32,23 @@ public final class Mw extends MemoryKey {
                 || (type == IbvMwType.IBV_MW_TYPE_1 ? user.pd() != pd : user != boundBy)) {
             return NONE;
         }
-        long from = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? start : 0;
         if (!region.isAlive()) {
             region.tellFreed(bytes, need, user);
             return NONE;
         }
         region.tellFile(user);
-        long offset = offset(virtual, bytes, from, length);
+        long offset = offset(virtual, bytes, first(), length);
         return offset < 0 ? NONE : region.base + (start - region.iova) + offset;
+    }
+
+    @Override
+    long translateAll(int need, KeyUser user) {
+        return translate(first(), length, need, user);
+    }
+
+    /** Returns the address of the first byte in the terms of peers. */
+    private long first() {
+        return (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? start : 0;
     }
 
     /**

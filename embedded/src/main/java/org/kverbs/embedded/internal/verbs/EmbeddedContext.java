@@ -30,7 +30,8 @@ import org.kverbs.spi.VerbsOpenResult;
 public final class EmbeddedContext implements VerbsContext {
 
     /** What a device of libibverbs can lack, and this one has. */
-    private static final Set<String> OPTIONAL = Set.of("ibv_modify_cq");
+    private static final Set<String> OPTIONAL =
+            Set.of("ibv_modify_cq", "ibv_wr_atomic_write", "ibv_wr_flush");
 
     private final Hca hca;
     private final Queries queries;
@@ -373,7 +374,7 @@ public final class EmbeddedContext implements VerbsContext {
     }
 
     @Override
-    public QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData) {
+    public QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData, int operations) {
         return queuePair(qp).whole();
     }
 

@@ -8,6 +8,7 @@ import org.kverbs.embedded.internal.objects.Mw;
 import org.kverbs.embedded.internal.objects.Pd;
 import org.kverbs.embedded.internal.objects.Structures;
 import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.abi.IbvMr;
@@ -27,6 +28,7 @@ final class MemoryVerbs {
             | IbvAccessFlags.IBV_ACCESS_MW_BIND
             | IbvAccessFlags.IBV_ACCESS_ZERO_BASED
             | IbvAccessFlags.IBV_ACCESS_HUGETLB
+            | PlacementExtensions.IBV_ACCESS_FLUSH_GLOBAL
             | IbvAccessFlags.IBV_ACCESS_RELAXED_ORDERING;
 
     /** No system maps memory below this address: a null pointer plus an offset ends here. */

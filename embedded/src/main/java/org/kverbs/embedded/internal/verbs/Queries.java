@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import org.kverbs.embedded.DeviceLimits;
 import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAtomicCap;
 import org.kverbs.internal.abi.IbvDeviceAttr;
@@ -35,6 +36,9 @@ final class Queries {
             | IbvDeviceCapFlags.IBV_DEVICE_SRQ_RESIZE
             | IbvDeviceCapFlags.IBV_DEVICE_MEM_WINDOW
             | IbvDeviceCapFlags.IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+    /** The abilities that only {@code device_cap_flags_ex} has room for. */
+    private static final long CAN_EX =
+            PlacementExtensions.DEVICE_FLUSH_GLOBAL | PlacementExtensions.DEVICE_ATOMIC_WRITE;
     /** The port's physical states LinkUp and Disabled (IBA volume 1, 14.2.5.6), for which verbs.h has no names. */
     private static final int LINK_UP = 5;
 
@@ -92,7 +96,7 @@ final class Queries {
             putShort(to, IbvDeviceAttrEx.CQ_MOD_CAPS_MAX_CQ_PERIOD, Limits.MODERATION);
         }
         if (to.byteSize() > IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX) {
-            putLong(to, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX, CAN);
+            putLong(to, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX, CAN | CAN_EX);
         }
         return device(to);
     }

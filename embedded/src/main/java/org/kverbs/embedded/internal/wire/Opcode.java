@@ -34,6 +34,10 @@ public final class Opcode {
     public static final int RC_FETCH_ADD = 0x14;
     public static final int RC_SEND_LAST_INVALIDATE = 0x16;
     public static final int RC_SEND_ONLY_INVALIDATE = 0x17;
+    /** Annex A19. */
+    public static final int RC_FLUSH = 0x1c;
+    /** Annex A19. */
+    public static final int RC_ATOMIC_WRITE = 0x1d;
 
     public static final int UC_SEND_FIRST = 0x20;
     public static final int UC_SEND_MIDDLE = 0x21;
@@ -59,6 +63,7 @@ public final class Opcode {
 
     static final int BTH_LENGTH = 12;
     static final int DETH_LENGTH = 8;
+    static final int FETH_LENGTH = 4;
     static final int RETH_LENGTH = 16;
     static final int ATOMIC_ETH_LENGTH = 28;
     static final int AETH_LENGTH = 4;
@@ -82,6 +87,7 @@ public final class Opcode {
     private static final int ONLY = 1 << 11;
     private static final int REQUEST = 1 << 12;
     private static final int RESPONSE = 1 << 13;
+    private static final int FETH = 1 << 14;
     /** The bits from here up hold the length of the headers in bytes. */
     private static final int LENGTH_SHIFT = 16;
 
@@ -95,6 +101,8 @@ public final class Opcode {
         put(RC_READ_REQUEST, REQUEST | ONLY | RETH);
         put(RC_COMPARE_SWAP, REQUEST | ONLY | ATOMIC_ETH);
         put(RC_FETCH_ADD, REQUEST | ONLY | ATOMIC_ETH);
+        put(RC_FLUSH, REQUEST | ONLY | FETH | RETH);
+        put(RC_ATOMIC_WRITE, REQUEST | ONLY | RETH | PAYLOAD);
         put(RC_READ_RESPONSE_FIRST, RESPONSE | FIRST | AETH | PAYLOAD);
         put(RC_READ_RESPONSE_MIDDLE, RESPONSE | MIDDLE | PAYLOAD);
         put(RC_READ_RESPONSE_LAST, RESPONSE | LAST | AETH | PAYLOAD);
@@ -125,6 +133,7 @@ public final class Opcode {
     private static void put(int opcode, int traits) {
         int length = BTH_LENGTH
                 + ((traits & DETH) != 0 ? DETH_LENGTH : 0)
+                + ((traits & FETH) != 0 ? FETH_LENGTH : 0)
                 + ((traits & RETH) != 0 ? RETH_LENGTH : 0)
                 + ((traits & ATOMIC_ETH) != 0 ? ATOMIC_ETH_LENGTH : 0)
                 + ((traits & AETH) != 0 ? AETH_LENGTH : 0)
@@ -177,8 +186,8 @@ public final class Opcode {
     }
 
     /**
-     * Tells whether the message consists of this packet alone; true also for read requests, atomic requests and
-     * acknowledgements.
+     * Tells whether the message consists of this packet alone; true also for read requests, flushes, atomic
+     * requests and acknowledgements.
      */
     public static boolean isOnly(int opcode) {
         return has(opcode, ONLY);
@@ -192,6 +201,11 @@ public final class Opcode {
     /** Tells whether there is a datagram header: Q_Key and source QP. IBA volume 1, 9.3. */
     public static boolean hasDeth(int opcode) {
         return has(opcode, DETH);
+    }
+
+    /** Tells whether there is a FETH: how far, and what part of a region, a flush concerns. IBA volume 1, annex A19. */
+    public static boolean hasFeth(int opcode) {
+        return has(opcode, FETH);
     }
 
     /** Tells whether there is a RETH: address, key and length of the whole transfer. IBA volume 1, 9.3. */

@@ -38,6 +38,9 @@ public final class Packet extends Event {
     public int destinationQp;
     public int psn;
 
+    // FETH, annex A19: enum ibv_placement_type in bits 0 to 3, enum ibv_selectivity_level in bits 4 and 5.
+    public int placement;
+
     // RETH and the address part of AtomicETH.
     public long remoteAddress;
     public int rkey;
@@ -99,6 +102,7 @@ public final class Packet extends Event {
         pkey = from.pkey;
         destinationQp = from.destinationQp;
         psn = from.psn;
+        placement = from.placement;
         remoteAddress = from.remoteAddress;
         rkey = from.rkey;
         dmaLength = from.dmaLength;

@@ -62,6 +62,10 @@ public final class PacketCodec {
             NetworkOrder.putInt(next + 4, p.sourceQp & LOW_24);
             next += Opcode.DETH_LENGTH;
         }
+        if (Opcode.hasFeth(opcode)) {
+            NetworkOrder.putInt(next, p.placement);
+            next += Opcode.FETH_LENGTH;
+        }
         if (Opcode.hasReth(opcode)) {
             NetworkOrder.putLong(next, p.remoteAddress);
             NetworkOrder.putLong(next + 8, (long) p.rkey << 32 | Integer.toUnsignedLong(p.dmaLength));
@@ -131,6 +135,10 @@ public final class PacketCodec {
             p.qkey = NetworkOrder.getInt(next);
             p.sourceQp = NetworkOrder.getInt(next + 4) & LOW_24;
             next += Opcode.DETH_LENGTH;
+        }
+        if (Opcode.hasFeth(opcode)) {
+            p.placement = NetworkOrder.getInt(next);
+            next += Opcode.FETH_LENGTH;
         }
         if (Opcode.hasReth(opcode)) {
             p.remoteAddress = NetworkOrder.getLong(next);
