@@ -17,6 +17,7 @@
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 enum null_kind {
@@ -45,6 +46,7 @@ enum null_option {
 	NULL_LOCKS,     /* 1: a post takes its CQ's lock, as in mlx5, and a poll that of the CQ's last queue pair, as in efa */
 	NULL_WAIT,      /* 1: posts and polls wait, as a system call may, until this is 0; the first that waits makes it 2 */
 	NULL_REFUSE_MOVE, /* errno that ibv_rereg_mr fails with; 0: none */
+	NULL_PLACES,    /* the release that atomic write and flush are as in: 44 or 45, on a kernel with both; 0: neither */
 	NULL_OPTIONS
 };
 
@@ -99,11 +101,20 @@ struct null_srq {
 	uint64_t last_id;
 };
 
+/* The last atomic write or flush that a queue pair was told, and the setters that were called after it. */
+struct null_placed {
+	uint64_t count, rkey, address, value; /* value: the 8 bytes to write, or the length to flush */
+	uint64_t type, level, setters;
+};
+
 struct null_qp {
 	union {
 		struct ibv_qp base;
 		struct ibv_qp_ex extended;
+		char room[offsetof(struct ibv_qp_ex, wr_atomic_write) + 2 * sizeof(void *)]; /* wr_flush, of release 45 */
 	};
+	struct null_placed placed;
+	char inlined[64]; /* the last inline data */
 	int is_extended;
 	pthread_spinlock_t send_lock; /* held from wr_start to wr_complete or wr_abort */
 	unsigned told;                /* requests of the post that is under way, under send_lock */
@@ -160,6 +171,10 @@ uint64_t null_destroyed(unsigned index);
 int null_complete(struct ibv_cq *cq, uint64_t wr_id);
 /* How many extended posts were given up on a queue pair. */
 int null_aborted(struct ibv_qp *qp);
+/* What a queue pair was told last of an atomic write or a flush. */
+const struct null_placed *null_placed(struct ibv_qp *qp);
+/* The inline data that a queue pair was told last. */
+const char *null_inlined(struct ibv_qp *qp);
 /* Raises an asynchronous event. */
 int null_raise(struct ibv_context *context, enum ibv_event_type type, void *element);
 
