@@ -7,6 +7,7 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.MemoryRegion
 import org.kverbs.QueuePairInitAttributes
+import org.kverbs.RdmaSystemException
 import org.kverbs.SendRequests
 import org.kverbs.UnsupportedVerbException
 import org.kverbs.WorkCompletionOpcode
@@ -261,6 +262,13 @@ internal class PlacementSpec :
             }
             a.cq.takeOne().shouldBeDone(1, RDMA_WRITE, a.qp)
             b.mr.bytes(8) shouldBe byteArrayOf(1, 2, 3, 4, 5, 6, 7, 8)
+        }
+
+        case("should permit a flush to persistence only if it is an ability of the device", *NEEDED) {
+            if (DeviceCapability.FLUSH_PERSISTENT !in context.queryDeviceEx().capabilities()) {
+                val refusal = shouldThrow<RdmaSystemException> { memory(4096, AccessFlag.FLUSH_PERSISTENT) }
+                refusal.operation() shouldBe "ibv_reg_mr"
+            }
         }
 
         case("should show them among the abilities of the device", *NEEDED) {
