@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* IBV_QP_EX_WITH_FLUSH, from rdma-core 45 on. */
+#define NULL_WITH_FLUSH (1ULL << 11)
+
 static struct null_cq *cq_of(struct ibv_cq_ex *cq)
 {
 	return (struct null_cq *)cq;
@@ -154,9 +157,33 @@ static void wr_send(struct ibv_qp_ex *extended)
 	}
 }
 
+static void placed(struct ibv_qp_ex *extended, struct null_placed told)
+{
+	struct null_qp *qp = qp_of(extended);
+
+	told.count = qp->placed.count + 1;
+	qp->placed = told;
+	wr_send(extended);
+}
+
+static void wr_atomic_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address, const void *bytes)
+{
+	struct null_placed told = {.rkey = rkey, .address = address};
+
+	memcpy(&told.value, bytes, sizeof(told.value));
+	placed(qp, told);
+}
+
+/* From rdma-core 45 on. */
+static void wr_flush(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t address, size_t length, uint8_t type, uint8_t level)
+{
+	placed(qp, (struct null_placed){
+		.rkey = rkey, .address = address, .value = length, .type = type, .level = level});
+}
+
 static void wr_set_sge(struct ibv_qp_ex *qp, uint32_t lkey, uint64_t addr, uint32_t length)
 {
-	(void)qp;
+	qp_of(qp)->placed.setters++;
 	(void)lkey;
 	(void)addr;
 	(void)length;
@@ -176,20 +203,38 @@ static void wr_set_xrc_srqn(struct ibv_qp_ex *qp, uint32_t remote_srqn)
 
 static void wr_set_inline_data(struct ibv_qp_ex *qp, void *addr, size_t length)
 {
-	(void)qp;
-	(void)addr;
-	(void)length;
+	qp_of(qp)->placed.setters++;
+	memcpy(qp_of(qp)->inlined, addr, length < sizeof(qp_of(qp)->inlined) ? length : sizeof(qp_of(qp)->inlined));
+}
+
+/* The rest of a queue pair's memory is as malloc left it: what a release lacks isn't there to be called. */
+static void set_placing(struct ibv_qp_ex *qp, uint64_t asked)
+{
+	void (*flush)(struct ibv_qp_ex *, uint32_t, uint64_t, size_t, uint8_t, uint8_t) = wr_flush;
+
+	memset((char *)qp + offsetof(struct ibv_qp_ex, wr_atomic_write), 0xee, 2 * sizeof(void *));
+	if (asked & IBV_QP_EX_WITH_ATOMIC_WRITE)
+		qp->wr_atomic_write = wr_atomic_write;
+	if (asked & NULL_WITH_FLUSH)
+		memcpy((char *)qp + offsetof(struct ibv_qp_ex, wr_atomic_write) + sizeof(void *), &flush, sizeof(flush));
 }
 
 struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
 {
 	struct ibv_qp_init_attr plain;
 	struct ibv_qp_ex *made;
+	uint64_t asked = init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS ? init->send_ops_flags : 0;
+	uint64_t usual = 2 * IBV_QP_EX_WITH_SEND_WITH_INV - 1;
 
 	if (init->qp_type == IBV_QPT_XRC_RECV) {
 		if (init->comp_mask == IBV_QP_INIT_ATTR_XRCD)
 			return null_make_xrc_receiver(context, init->xrcd, 0x4711);
 		null_fail(EINVAL);
+		return NULL;
+	}
+	if (asked & ~(usual | (null_options[NULL_PLACES] >= 44 ? IBV_QP_EX_WITH_ATOMIC_WRITE : 0)
+		      | (null_options[NULL_PLACES] >= 45 ? NULL_WITH_FLUSH : 0))) {
+		null_fail(EOPNOTSUPP);
 		return NULL;
 	}
 	memcpy(&plain, init, sizeof(plain)); /* the extended structure begins with the plain one's members */
@@ -202,6 +247,7 @@ struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 	made->wr_set_xrc_srqn = wr_set_xrc_srqn;
 	made->wr_set_sge_list = wr_set_sge_list;
 	made->wr_set_inline_data = wr_set_inline_data;
+	set_placing(made, asked);
 	qp_of(made)->is_extended = 1;
 	return &made->qp_base;
 }
@@ -214,6 +260,16 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 int null_last_queue(struct ibv_qp *qp)
 {
 	return ((struct null_qp *)qp)->last_queue;
+}
+
+const struct null_placed *null_placed(struct ibv_qp *qp)
+{
+	return &((struct null_qp *)qp)->placed;
+}
+
+const char *null_inlined(struct ibv_qp *qp)
+{
+	return ((struct null_qp *)qp)->inlined;
 }
 
 int null_aborted(struct ibv_qp *qp)

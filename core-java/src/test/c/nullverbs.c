@@ -187,6 +187,8 @@ static int query_device_ex(struct ibv_context *context, const struct ibv_query_d
 {
 	(void)input;
 	memset(attr, 0, size);
+	if (null_options[NULL_PLACES]) /* IB_UVERBS_DEVICE_FLUSH_GLOBAL and ATOMIC_WRITE: the kernel's, whatever the library */
+		attr->device_cap_flags_ex = 1ULL << 38 | 1ULL << 40;
 	return ibv_query_device(context, &attr->orig_attr);
 }
 

@@ -22,6 +22,7 @@
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 enum null_kind {
@@ -56,6 +57,7 @@ enum null_option {
 	NULL_CLOCKLESS,   /* 1: ibv_query_rt_values_ex succeeds and gives no value */
 	NULL_FORK_ERRNO,  /* what ibv_fork_init answers */
 	NULL_BUSY_POLLS,  /* how many of the next extended polls fail with EBUSY, as mlx5 while its clock is written */
+	NULL_PLACES,    /* the release that atomic write and flush are as in: 44 or 45, on a kernel with both; 0: neither */
 	NULL_OPTIONS
 };
 
@@ -133,11 +135,20 @@ struct null_srq {
 	uint32_t number;
 };
 
+/* The last atomic write or flush that a queue pair was told, and the setters that were called after it. */
+struct null_placed {
+	uint64_t count, rkey, address, value; /* value: the 8 bytes to write, or the length to flush */
+	uint64_t type, level, setters;
+};
+
 struct null_qp {
 	union {
 		struct ibv_qp base;
 		struct ibv_qp_ex extended;
+		char room[offsetof(struct ibv_qp_ex, wr_atomic_write) + 2 * sizeof(void *)]; /* wr_flush, of release 45 */
 	};
+	struct null_placed placed;
+	char inlined[64]; /* the last inline data */
 	int is_extended;
 	pthread_spinlock_t send_lock; /* held from wr_start to wr_complete or wr_abort */
 	unsigned told;                /* requests of the post that is under way, under send_lock */
@@ -227,6 +238,10 @@ int null_aborted(struct ibv_qp *qp);
 int null_xrcd_flags(void);
 /* The number of the shared receive queue that the last request of a queue pair named. */
 int null_last_queue(struct ibv_qp *qp);
+/* What a queue pair was told last of an atomic write or a flush. */
+const struct null_placed *null_placed(struct ibv_qp *qp);
+/* The inline data that a queue pair was told last. */
+const char *null_inlined(struct ibv_qp *qp);
 /* Raises an asynchronous event. */
 int null_raise(struct ibv_context *context, enum ibv_event_type type, void *element);
 

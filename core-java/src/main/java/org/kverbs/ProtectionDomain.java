@@ -305,7 +305,8 @@ public final class ProtectionDomain extends Resource {
      * @throws IllegalArgumentException if a queue of {@code attributes} belongs to another context, or if the type and
      *     the shared receive queue do not fit: only {@link XrcDomain#queuePair} makes an XRC_RECV queue pair, and none
      *     takes all its receives from a queue of XRC
-     * @throws UnsupportedVerbException for XRC_SEND, if the device has no XRC
+     * @throws UnsupportedVerbException if the device, its driver or libibverbs lacks a feature of {@code attributes}, or
+     *     XRC for an XRC_SEND queue pair
      * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
      */
     public QueuePair queuePair(QueuePairInitAttributes attributes) {
@@ -319,10 +320,11 @@ public final class ProtectionDomain extends Resource {
             boolean extended = attributes.extended();
             MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
             attributes.writeTo(init);
-            String operation = (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(")
-                    + context.device().name() + ", " + attributes + ")";
+            attributes.features().forEach(this::requireSupported);
+            String operation = (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(") + context.device().name() + ", "
+                    + attributes + ")";
             return create(
-                    errno -> refusedQueuePair(operation, errno, attributes),
+                    errno -> refusal(attributes, operation, errno),
                     () -> extended ? createExtended(attributes, init) : context.verbs.createQueuePair(handle, init),
                     h -> new QueuePair(
                             this, attributes, Structures.CAPABILITIES.read(init.asSlice(IbvQpInitAttr.CAP)), h),
@@ -330,14 +332,28 @@ public final class ProtectionDomain extends Resource {
         }
     }
 
-    private RdmaSystemException refusedQueuePair(String operation, int errno, QueuePairInitAttributes attributes) {
+    /**
+     * Refuses a feature that the device does not have. The driver alone does not tell: that of Soft-RoCE accepts what
+     * an older kernel then refuses request by request.
+     */
+    private void requireSupported(Feature feature) {
+        if (!context.supports(feature)) {
+            throw context.refusal(feature, feature.verb() + "(" + context.device().name() + ")", Errno.EOPNOTSUPP);
+        }
+    }
+
+    private RdmaSystemException refusal(QueuePairInitAttributes attributes, String operation, int errno) {
         boolean isMissing = errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS;
-        return isMissing && attributes.type() == QueuePairType.XRC_SEND
-                ? context.refusal(Feature.XRC, operation, errno)
-                : SystemErrors.refused(
-                        operation,
-                        errno,
-                        () -> context.excess((excess, limits) -> excess.of(attributes.capabilities(), limits)));
+        if (isMissing && !attributes.features().isEmpty()) {
+            return context.refusal(attributes.newestFeature(), operation, errno);
+        }
+        if (isMissing && attributes.type() == QueuePairType.XRC_SEND) {
+            return context.refusal(Feature.XRC, operation, errno);
+        }
+        return SystemErrors.refused(
+                operation,
+                errno,
+                () -> context.excess((excess, limits) -> excess.of(attributes.capabilities(), limits)));
     }
 
     private void requireSameContext(Resource part) {

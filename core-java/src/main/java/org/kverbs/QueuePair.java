@@ -14,6 +14,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.ConnectOptions;
 import org.kverbs.attributes.Ece;
+import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.Gid;
 import org.kverbs.attributes.QueuePairAttributes;
 import org.kverbs.attributes.QueuePairCapabilities;
@@ -78,7 +79,11 @@ public final class QueuePair extends Resource {
             asked.recvCq().expectExtendedPosts();
         }
         QueuePairOps ops = asked.extended()
-                ? verbs.extendedQueuePairOps(handle, capabilities.maxSendSge(), capabilities.maxInlineData())
+                ? verbs.extendedQueuePairOps(
+                        handle,
+                        capabilities.maxSendSge(),
+                        capabilities.maxInlineData(),
+                        QueuePairInitAttributes.operations(asked.features()))
                 : verbs.queuePairOps(handle);
         this.sends = new SendPoster(this, ops);
         this.receives =
@@ -230,6 +235,11 @@ public final class QueuePair extends Resource {
      */
     public void limitRate(RateLimit limit) {
         QueuePairTuning.limitRate(this, limit);
+    }
+
+    /** Returns the operations that it has beside the usual ones: see {@link QueuePairInitAttributes#features}. */
+    public Set<Feature> features() {
+        return asked.features();
     }
 
     /** Queries the state from the device. */

@@ -1,10 +1,12 @@
 package org.kverbs;
 
+import java.util.EnumSet;
 import java.util.Set;
 import org.kverbs.attributes.AccessFlag;
 import org.kverbs.attributes.AddressAttributes;
 import org.kverbs.attributes.AddressAttributesBuilder;
 import org.kverbs.attributes.ConnectOptions;
+import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.GlobalRoute;
 import org.kverbs.attributes.Mtu;
 import org.kverbs.attributes.PortAttributes;
@@ -48,10 +50,20 @@ final class QueuePairConnector {
             return chosen;
         }
         return switch (qp.type()) {
-            case RC, XRC_RECV -> Set.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC);
+            case RC -> ofReliable();
+            case XRC_RECV -> Set.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC);
             case XRC_SEND -> Set.of();
             default -> Set.of(AccessFlag.REMOTE_WRITE);
         };
+    }
+
+    private Set<AccessFlag> ofReliable() {
+        Set<AccessFlag> usual =
+                EnumSet.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC);
+        if (context.supports(Feature.FLUSH)) {
+            usual.add(AccessFlag.FLUSH_GLOBAL); // older kernels do not know it
+        }
+        return usual;
     }
 
     void toReadyToReceive(QueuePairEndpoint remote) {

@@ -4,9 +4,15 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.QueuePairCapabilities;
 import org.kverbs.attributes.QueuePairType;
+import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.IbvQpCreateSendOpsFlags;
 import org.kverbs.internal.abi.IbvQpInitAttr;
@@ -28,6 +34,8 @@ import org.kverbs.internal.abi.IbvQpInitAttrMask;
  *     things differ: a list of requests is posted as a whole or not at all, the index of a refused request can be that
  *     of the first, and a device that has not all operations of the type by these calls (Soft-RoCE on UC) refuses
  *     windows, atomics and invalidating sends
+ * @param features the operations that only an extended queue pair has: {@link Feature#ATOMIC_WRITE}, {@link
+ *     Feature#FLUSH}. A queue pair without the feature refuses the operation
  */
 public record QueuePairInitAttributes(
         QueuePairType type,
@@ -36,7 +44,8 @@ public record QueuePairInitAttributes(
         @Nullable SharedReceiveQueue srq,
         QueuePairCapabilities capabilities,
         boolean signalAll,
-        boolean extended) {
+        boolean extended,
+        Set<Feature> features) {
 
     private static final int DATAGRAMS =
             IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND | IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND_WITH_IMM;
@@ -56,6 +65,33 @@ public record QueuePairInitAttributes(
      */
     public static final QueuePairCapabilities DEFAULT_CAPABILITIES = new QueuePairCapabilities(128, 128, 1, 1, 0);
 
+    /**
+     * Checks the features and copies their set.
+     *
+     * @throws IllegalArgumentException for a feature that is not an operation of an extended queue pair, or if the
+     *     queue pair is not extended, or is of a type that has none of these operations
+     */
+    public QueuePairInitAttributes {
+        features = Set.copyOf(features);
+        operations(features);
+        if (!features.isEmpty() && (!extended || type == QueuePairType.UC || type == QueuePairType.UD)) {
+            throw new IllegalArgumentException(features + " needs an extended RC queue pair, and this is "
+                    + (extended ? "" : "a plain ") + type + ": take RC and asExtended(features)");
+        }
+    }
+
+    /** Makes the parameters of a queue pair without features of {@link Feature}. */
+    public QueuePairInitAttributes(
+            QueuePairType type,
+            CompletionQueue sendCq,
+            CompletionQueue recvCq,
+            @Nullable SharedReceiveQueue srq,
+            QueuePairCapabilities capabilities,
+            boolean signalAll,
+            boolean extended) {
+        this(type, sendCq, recvCq, srq, capabilities, signalAll, extended, Set.of());
+    }
+
     /** Makes the parameters of a queue pair that is not extended. */
     public QueuePairInitAttributes(
             QueuePairType type,
@@ -74,17 +110,24 @@ public record QueuePairInitAttributes(
 
     /** Returns a copy with other sizes. */
     public QueuePairInitAttributes with(QueuePairCapabilities newCapabilities) {
-        return new QueuePairInitAttributes(type, sendCq, recvCq, srq, newCapabilities, signalAll, extended);
+        return new QueuePairInitAttributes(
+                type, sendCq, recvCq, srq, newCapabilities, signalAll, extended, features);
     }
 
     /** Returns a copy that takes receives from a shared queue. */
     public QueuePairInitAttributes with(SharedReceiveQueue newSrq) {
-        return new QueuePairInitAttributes(type, sendCq, recvCq, newSrq, capabilities, signalAll, extended);
+        return new QueuePairInitAttributes(
+                type, sendCq, recvCq, newSrq, capabilities, signalAll, extended, features);
     }
 
-    /** Returns a copy with {@link #extended} set. */
-    public QueuePairInitAttributes asExtended() {
-        return new QueuePairInitAttributes(type, sendCq, recvCq, srq, capabilities, signalAll, true);
+    /**
+     * Returns a copy with {@link #extended} set, for the given {@link #features} beside the usual operations.
+     *
+     * @throws IllegalArgumentException as the constructor
+     */
+    public QueuePairInitAttributes asExtended(Feature... newFeatures) {
+        return new QueuePairInitAttributes(
+                type, sendCq, recvCq, srq, capabilities, signalAll, true, Set.copyOf(List.of(newFeatures)));
     }
 
     /**
@@ -117,11 +160,31 @@ public record QueuePairInitAttributes(
     }
 
     private int operations(boolean all) {
-        return switch (type) {
+        int usual = switch (type) {
             case UD -> DATAGRAMS;
             case UC -> CONNECTED | (all ? WINDOWS : 0);
             default -> RELIABLE | (all ? WINDOWS | ATOMICS : 0);
         };
+        return usual | operations(features);
+    }
+
+    /** Returns the bits of {@code enum ibv_qp_create_send_ops_flags} of features. */
+    static int operations(Set<Feature> features) {
+        int operations = 0;
+        for (Feature feature : features) {
+            operations |= switch (feature) {
+                case ATOMIC_WRITE -> IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_ATOMIC_WRITE;
+                case FLUSH -> PlacementExtensions.IBV_QP_EX_WITH_FLUSH;
+                default -> throw new IllegalArgumentException(
+                        feature + " is not an operation of an extended queue pair: ATOMIC_WRITE and FLUSH are");
+            };
+        }
+        return operations;
+    }
+
+    /** Returns the feature that needs the newest release of rdma-core; there must be one. */
+    Feature newestFeature() {
+        return Collections.max(features);
     }
 
     void writeTo(MemorySegment init) {
@@ -137,9 +200,9 @@ public record QueuePairInitAttributes(
         init.set(JAVA_INT, IbvQpInitAttr.SQ_SIG_ALL, signalAll ? 1 : 0);
     }
 
-    /** Returns the type and the sizes. */
+    /** Returns the type, the sizes, and the features if there are any. */
     @Override
     public String toString() {
-        return type + ", " + capabilities;
+        return type + ", " + capabilities + (features.isEmpty() ? "" : ", features=" + EnumSet.copyOf(features));
     }
 }

@@ -5,8 +5,10 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.QueuePairCapabilities;
 import org.kverbs.attributes.QueuePairType;
 import org.kverbs.internal.Guard;
@@ -29,6 +31,8 @@ final class SendPoster implements Posting<SendRequests> {
     /** True if each request needs a destination besides the one that the queue pair is connected to. */
     private final boolean isAddressed;
     private final QueuePairOps ops;
+    /** What the queue pair has of {@link SendRequests#optional}. */
+    private final int operations;
     private final Guard guard = new Guard();
     private final MemorySegment refused = Arena.ofAuto().allocate(JAVA_LONG);
     /** The lists that are not lent at the moment. */
@@ -38,6 +42,7 @@ final class SendPoster implements Posting<SendRequests> {
         this.owner = owner;
         this.ops = ops;
         this.isAddressed = owner.type() == QueuePairType.UD || owner.type() == QueuePairType.XRC_SEND;
+        this.operations = QueuePairInitAttributes.operations(owner.features());
     }
 
     void post(SendRequests requests) {
@@ -123,6 +128,7 @@ final class SendPoster implements Posting<SendRequests> {
         if (isAddressed) {
             requireAddresses(requests);
         }
+        requireOperations(requests);
         int entered = 0;
         int result;
         try {
@@ -142,6 +148,15 @@ final class SendPoster implements Posting<SendRequests> {
             Reference.reachabilityFence(requests);
         }
         return result == 0 ? requests.size() : accepted(requests, -result);
+    }
+
+    /** Refuses what the queue pair was not made for. On a device it can be a function that the driver does not have. */
+    private void requireOperations(SendRequests requests) {
+        int index = requests.firstLacking(operations);
+        if (index >= 0) {
+            Feature feature = Objects.requireNonNull(requests.feature(index));
+            throw UnsupportedVerbException.ofQueuePair(owner, feature, index, requests.size());
+        }
     }
 
     /** Returns how many requests the device took of a list that it took in part. Throws unless its queue is full. */

@@ -5,12 +5,18 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.AccessFlag;
+import org.kverbs.attributes.Feature;
+import org.kverbs.attributes.FlushPlacement;
 import org.kverbs.attributes.MemoryWindowType;
 import org.kverbs.attributes.QueuePairCapabilities;
 import org.kverbs.internal.InlineArea;
+import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.WorkRequestArena;
 import org.kverbs.internal.abi.IbvMw;
+import org.kverbs.internal.abi.IbvQpCreateSendOpsFlags;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvSendWr;
 import org.kverbs.internal.abi.IbvWrOpcode;
@@ -38,6 +44,9 @@ public final class SendRequests {
         WorkRequestArena.DOOR.open(list -> ((SendRequests) list).requests);
     }
 
+    /** The most bytes that one {@link #flush} covers. */
+    public static final long MOST_FLUSHED = 1L << 31;
+
     private static final boolean SWAP = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
 
     final WorkRequestArena requests = new WorkRequestArena(
@@ -56,6 +65,9 @@ public final class SendRequests {
     private int ownerCount;
     /** True if a request binds a window, so that {@link #keepKeys} must run. */
     boolean binds;
+
+    /** The operations in the list that a queue pair can lack: {@code enum ibv_qp_create_send_ops_flags}. */
+    int optional;
 
     private long current;
     /**
@@ -84,6 +96,7 @@ public final class SendRequests {
             ownerCount = 0;
         }
         binds = false;
+        optional = 0;
         current = 0;
         unaddressed = -1;
         naming = 0;
@@ -137,17 +150,40 @@ public final class SendRequests {
             throw new IndexOutOfBoundsException(
                     "request " + index + " is not in the list, which has " + size() + ", numbered from 0");
         }
-        return switch (Memory.getInt(requests.first() + (long) index * IbvSendWr.SIZE + IbvSendWr.OPCODE)) {
-            case IbvWrOpcode.IBV_WR_SEND, IbvWrOpcode.IBV_WR_SEND_WITH_IMM, IbvWrOpcode.IBV_WR_SEND_WITH_INV ->
-                WorkCompletionOpcode.SEND;
-            case IbvWrOpcode.IBV_WR_RDMA_WRITE, IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM ->
-                WorkCompletionOpcode.RDMA_WRITE;
-            case IbvWrOpcode.IBV_WR_RDMA_READ -> WorkCompletionOpcode.RDMA_READ;
-            case IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP -> WorkCompletionOpcode.COMP_SWAP;
-            case IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD -> WorkCompletionOpcode.FETCH_ADD;
-            case IbvWrOpcode.IBV_WR_LOCAL_INV -> WorkCompletionOpcode.LOCAL_INV;
-            case IbvWrOpcode.IBV_WR_BIND_MW -> WorkCompletionOpcode.BIND_MW;
-            default -> WorkCompletionOpcode.UNKNOWN;
+        return WorkCompletionOpcode.ofRequest(opcode(index));
+    }
+
+    private int opcode(int index) {
+        return Memory.getInt(requests.at(index) + IbvSendWr.OPCODE);
+    }
+
+    /**
+     * Returns the index of the first request of an operation that the queue pair lacks, or -1.
+     *
+     * @param operations what the queue pair has of {@link #optional}
+     */
+    int firstLacking(int operations) {
+        if ((optional & ~operations) == 0) {
+            return -1;
+        }
+        int index = 0;
+        while ((operationOf(index) & ~operations) == 0) {
+            index++;
+        }
+        return index;
+    }
+
+    private int operationOf(int index) {
+        Feature feature = feature(index);
+        return feature == null ? 0 : QueuePairInitAttributes.operations(Set.of(feature));
+    }
+
+    /** Returns the feature that a request needs, or null. */
+    @Nullable Feature feature(int index) {
+        return switch (opcode(index)) {
+            case IbvWrOpcode.IBV_WR_ATOMIC_WRITE -> Feature.ATOMIC_WRITE;
+            case PlacementExtensions.IBV_WR_FLUSH -> Feature.FLUSH;
+            default -> null;
         };
     }
 
@@ -283,6 +319,65 @@ public final class SendRequests {
         Memory.putLong(request + IbvSendWr.WR_ATOMIC_COMPARE_ADD, compareOrAdd);
         Memory.putLong(request + IbvSendWr.WR_ATOMIC_SWAP, swap);
         Memory.putInt(request + IbvSendWr.WR_ATOMIC_RKEY, rkey);
+        return this;
+    }
+
+    /**
+     * Begins an atomic write of 8 bytes (IBV_WR_ATOMIC_WRITE); RC only, on a queue pair with {@link
+     * Feature#ATOMIC_WRITE}. No reader of the peer's memory sees a part of them. Writes posted before are there first.
+     * The peer must permit {@link AccessFlag#REMOTE_WRITE}. The request carries the bytes, so it has no buffers.
+     *
+     * @param remoteAddress the address of the peer's 8 bytes, a multiple of 8
+     * @param value the bytes as a number in this machine's byte order. They arrive as they are here, so a peer with
+     *     another byte order reads another number
+     */
+    public SendRequests atomicWrite(long workRequestId, long remoteAddress, int rkey, long value) {
+        optional |= IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_ATOMIC_WRITE;
+        return beginAtomic(workRequestId, IbvWrOpcode.IBV_WR_ATOMIC_WRITE, remoteAddress, rkey, value, 0);
+    }
+
+    /** The same to the first 8 bytes of a remote memory. */
+    public SendRequests atomicWrite(long workRequestId, RemoteMemory to, long value) {
+        return atomicWrite(workRequestId, to.address(), to.rkey(), value);
+    }
+
+    /**
+     * Begins a flush of a part of a peer's region (IBV_WR_FLUSH with IBV_FLUSH_RANGE); RC only, on a queue pair with
+     * {@link Feature#FLUSH}. Its completion says that all writes posted before it to these bytes are placed as asked.
+     * Without a flush, the completion of a write says only that the peer's device has the bytes. The region and the
+     * peer's queue pair must permit the placement: {@link AccessFlag#FLUSH_GLOBAL}, {@link
+     * AccessFlag#FLUSH_PERSISTENT}. The request has no buffers.
+     *
+     * @param length how many bytes to flush, at most {@value #MOST_FLUSHED}
+     * @throws IllegalArgumentException if the length is out of range: flush parts, or {@link #flushRegion} all
+     */
+    public SendRequests flush(
+            long workRequestId, long remoteAddress, long length, int rkey, FlushPlacement placement) {
+        Ranges.require("length", length, 0, MOST_FLUSHED); // the driver of Soft-RoCE cuts a longer one to 32 bits
+        return beginFlush(workRequestId, remoteAddress, length, rkey, placement, PlacementExtensions.IBV_FLUSH_RANGE);
+    }
+
+    /** The same for all bytes of a remote memory. */
+    public SendRequests flush(long workRequestId, RemoteMemory part, FlushPlacement placement) {
+        return flush(workRequestId, part.address(), part.length(), part.rkey(), placement);
+    }
+
+    /**
+     * Begins a flush of the whole region or window of a key, whatever its length (IBV_WR_FLUSH with IBV_FLUSH_MR);
+     * otherwise as {@link #flush(long, long, long, int, FlushPlacement)}.
+     */
+    public SendRequests flushRegion(long workRequestId, int rkey, FlushPlacement placement) {
+        return beginFlush(workRequestId, 0, 0, rkey, placement, PlacementExtensions.IBV_FLUSH_MR);
+    }
+
+    private SendRequests beginFlush(
+            long workRequestId, long remoteAddress, long length, int rkey, FlushPlacement placement, int level) {
+        int type = placement.bit();
+        optional |= PlacementExtensions.IBV_QP_EX_WITH_FLUSH;
+        beginAtomic(workRequestId, PlacementExtensions.IBV_WR_FLUSH, remoteAddress, rkey, length, 0);
+        long request = request();
+        Memory.putInt(request + PlacementExtensions.TYPE, type);
+        Memory.putInt(request + PlacementExtensions.LEVEL, level);
         return this;
     }
 

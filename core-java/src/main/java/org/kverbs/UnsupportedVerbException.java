@@ -1,10 +1,12 @@
 package org.kverbs;
 
 import java.io.Serial;
+import org.kverbs.attributes.Feature;
+import org.kverbs.internal.abi.Errno;
 
 /**
- * Reports a call that the device, its driver or the installed libibverbs does not have. The message names the device,
- * the verb, and what has it.
+ * Reports a call that the device, its driver or the installed libibverbs does not have, or a request that its queue
+ * pair was not made for. The message names the device, the verb, and what has it.
  */
 public class UnsupportedVerbException extends RdmaSystemException {
     @Serial private static final long serialVersionUID = 1L;
@@ -22,6 +24,22 @@ public class UnsupportedVerbException extends RdmaSystemException {
     public UnsupportedVerbException(String device, String operation, int errno, String needs) {
         super(operation, errno, device + " does not have this verb. " + needs);
         this.device = device;
+    }
+
+    private UnsupportedVerbException(String operation, String advice, String device) {
+        super(operation, Errno.EOPNOTSUPP, advice);
+        this.device = device;
+    }
+
+    /** Makes the exception for a request of an operation that its queue pair was not made for. */
+    static UnsupportedVerbException ofQueuePair(QueuePair queuePair, Feature feature, int index, int count) {
+        String advice = "Request " + index + " of " + count + ", counted from 0, needs a queue pair with " + feature
+                + ", and nothing was posted: create an extended RC queue pair by asExtended(Feature." + feature
+                + "), in Kotlin by extended(" + feature + "). " + feature.needs();
+        return new UnsupportedVerbException(
+                feature.verb() + "(" + queuePair.describe() + ")",
+                advice,
+                queuePair.protectionDomain().context().device().name());
     }
 
     /** Returns the name of the device that does not have the verb. */

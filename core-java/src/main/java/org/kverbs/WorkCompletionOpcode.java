@@ -1,6 +1,8 @@
 package org.kverbs;
 
+import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.abi.IbvWcOpcode;
+import org.kverbs.internal.abi.IbvWrOpcode;
 
 /**
  * The operation of a work completion: {@code enum ibv_wc_opcode}. The opcode is valid only in a successful completion;
@@ -24,7 +26,7 @@ public enum WorkCompletionOpcode {
     /** {@code IBV_WC_TSO}: a send with TCP segmentation. */
     TSO(IbvWcOpcode.IBV_WC_TSO),
     /** {@code IBV_WC_FLUSH}: a flush of remote memory (rdma-core 45). */
-    FLUSH(8),
+    FLUSH(PlacementExtensions.IBV_WC_FLUSH),
     /** {@code IBV_WC_ATOMIC_WRITE}: an atomic write of 8 bytes. */
     ATOMIC_WRITE(IbvWcOpcode.IBV_WC_ATOMIC_WRITE),
     /** {@code IBV_WC_RECV}: a receive, filled by a send. */
@@ -66,6 +68,22 @@ public enum WorkCompletionOpcode {
     /** Returns whether the completion consumed a receive: {@code opcode & IBV_WC_RECV}. */
     public boolean isReceive() {
         return this != UNKNOWN && (code & RECV.code) != 0;
+    }
+
+    /** Returns the opcode that the completion of a request has: {@code request} is an {@code enum ibv_wr_opcode}. */
+    static WorkCompletionOpcode ofRequest(int request) {
+        return switch (request) {
+            case IbvWrOpcode.IBV_WR_SEND, IbvWrOpcode.IBV_WR_SEND_WITH_IMM, IbvWrOpcode.IBV_WR_SEND_WITH_INV -> SEND;
+            case IbvWrOpcode.IBV_WR_RDMA_WRITE, IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM -> RDMA_WRITE;
+            case IbvWrOpcode.IBV_WR_RDMA_READ -> RDMA_READ;
+            case IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP -> COMP_SWAP;
+            case IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD -> FETCH_ADD;
+            case IbvWrOpcode.IBV_WR_LOCAL_INV -> LOCAL_INV;
+            case IbvWrOpcode.IBV_WR_BIND_MW -> BIND_MW;
+            case IbvWrOpcode.IBV_WR_ATOMIC_WRITE -> ATOMIC_WRITE;
+            case PlacementExtensions.IBV_WR_FLUSH -> FLUSH;
+            default -> UNKNOWN;
+        };
     }
 
     /** Returns the constant whose number is {@code code}, or {@link #UNKNOWN} if there is none; never throws. */

@@ -1,5 +1,6 @@
 package org.kverbs;
 
+import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.abi.IbvWrOpcode;
 
 /** An operation of a send work request: {@code enum ibv_wr_opcode}. */
@@ -23,7 +24,11 @@ public enum WorkRequestOpcode {
     /** {@code IBV_WR_BIND_MW}: {@link SendRequests#bind}. */
     BIND_MW(IbvWrOpcode.IBV_WR_BIND_MW),
     /** {@code IBV_WR_SEND_WITH_INV}: {@link SendRequests#sendWithInvalidate}. */
-    SEND_WITH_INV(IbvWrOpcode.IBV_WR_SEND_WITH_INV);
+    SEND_WITH_INV(IbvWrOpcode.IBV_WR_SEND_WITH_INV),
+    /** {@code IBV_WR_FLUSH}: {@link SendRequests#flush} and {@link SendRequests#flushRegion} (rdma-core 45). */
+    FLUSH(PlacementExtensions.IBV_WR_FLUSH),
+    /** {@code IBV_WR_ATOMIC_WRITE}: {@link SendRequests#atomicWrite} (rdma-core 44). */
+    ATOMIC_WRITE(IbvWrOpcode.IBV_WR_ATOMIC_WRITE);
 
     private final int code;
 

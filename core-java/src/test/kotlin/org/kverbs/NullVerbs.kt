@@ -6,6 +6,7 @@ import io.kotest.matchers.shouldBe
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AddressAttributes
 import org.kverbs.attributes.AsyncEventType
+import org.kverbs.attributes.Feature
 import org.kverbs.attributes.QueuePairCapabilities
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.SharedReceiveQueueAttributes
@@ -44,6 +45,7 @@ internal object NullVerbs {
         CLOCKLESS,
         FORK_ERRNO,
         BUSY_POLLS,
+        PLACES,
     }
 
     /** The kinds of objects, in the order of `enum null_kind`. */
@@ -89,6 +91,8 @@ internal object NullVerbs {
     private val abortedPosts by lazy { function("null_aborted", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
     private val domainFlags by lazy { function("null_xrcd_flags", FunctionDescriptor.of(JAVA_INT)) }
     private val namedQueue by lazy { function("null_last_queue", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
+    private val placedLast by lazy { function("null_placed", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG)) }
+    private val inlinedLast by lazy { function("null_inlined", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG)) }
     private val completeOne by lazy { function("null_complete", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG)) }
     private val flagsOfCq by lazy { function("null_cq_flags", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
     private val rateOfQp by lazy { function("null_rate", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG)) }
@@ -149,6 +153,33 @@ internal object NullVerbs {
     /** Returns the number of the shared receive queue that the last request of a queue pair named. */
     fun namedQueue(qp: QueuePair): Int = namedQueue.invokeWithArguments(qp.handle()) as Int
 
+    /** Returns what a queue pair was told last of an atomic write or a flush, as `struct null_placed` has it. */
+    fun placed(qp: QueuePair): Placed {
+        val at = placedLast.invokeWithArguments(qp.handle()) as Long
+        val (count, rkey, address, value, type) = List(5) { Memory.getLong(at + it * 8L) }
+        return Placed(count, rkey, address, value, type, Memory.getLong(at + 40), Memory.getLong(at + 48))
+    }
+
+    /** The fields of `struct null_placed`. */
+    data class Placed(
+        val count: Long,
+        val rkey: Long,
+        val address: Long,
+        val value: Long,
+        val type: Long = 0,
+        val level: Long = 0,
+        val setters: Long = 0,
+    )
+
+    /** Returns the first bytes of the inline data that a queue pair was told last. */
+    fun inlined(
+        qp: QueuePair,
+        length: Int,
+    ): List<Byte> {
+        val at = inlinedLast.invokeWithArguments(qp.handle()) as Long
+        return List(length) { Memory.getByte(at + it) }
+    }
+
     /** Puts successful completions with these ids into a queue. */
     fun complete(
         cq: CompletionQueue,
@@ -199,6 +230,9 @@ internal class NullBench(
         capabilities: QueuePairCapabilities = QueuePairInitAttributes.DEFAULT_CAPABILITIES,
         cq: CompletionQueue = this.cq,
     ): QueuePair = pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq).with(capabilities).asExtended())
+
+    fun extendedQueuePair(vararg features: Feature): QueuePair =
+        pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq).asExtended(*features))
 
     fun extendedCompletionQueue(): CompletionQueue =
         context.completionQueue(CompletionQueueAttributes.of(1024).asExtended())

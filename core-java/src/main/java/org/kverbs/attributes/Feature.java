@@ -77,7 +77,17 @@ public enum Feature {
     XRC(
             "ibv_open_xrcd",
             "Devices of the drivers mlx4 and mlx5 have XRC, qedr since rdma-core 32, hns since rdma-core 36, and so has "
-                    + "the embedded device.");
+                    + "the embedded device."),
+    /** Atomic writes of 8 bytes ({@code ibv_wr_atomic_write}), on a queue pair that was made for them. */
+    ATOMIC_WRITE(
+            "ibv_wr_atomic_write",
+            "It needs rdma-core 44 or newer, and a device with DeviceCapability.ATOMIC_WRITE: Soft-RoCE of Linux 6.2 "
+                    + "or newer on a 64-bit processor, or the embedded device."),
+    /** The flush of writes in a peer's memory ({@code ibv_wr_flush}), on a queue pair that was made for it. */
+    FLUSH(
+            "ibv_wr_flush",
+            "It needs rdma-core 45 or newer, and a device with DeviceCapability.FLUSH_GLOBAL or FLUSH_PERSISTENT: "
+                    + "Soft-RoCE of Linux 6.2 or newer, or the embedded device.");
 
     private final String verb;
     private final String needs;

@@ -6,9 +6,12 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.QueuePair;
+import org.kverbs.attributes.AccessFlag;
+import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.QueuePairAttributes;
 import org.kverbs.attributes.QueuePairAttributesBuilder;
 import org.kverbs.attributes.QueuePairState;
+import org.kverbs.attributes.QueuePairType;
 import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.IbvQpAttr;
 
@@ -24,6 +27,11 @@ final class QueuePairPreparer {
     }
 
     QueuePairAttributes attributes(QueuePairState state) {
+        return attributes(state, 0);
+    }
+
+    /** @param rights what the peer may do beside what the connection manager knows, a mask of {@link AccessFlag} */
+    private QueuePairAttributes attributes(QueuePairState state, int rights) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(MASK_OFFSET + Integer.BYTES, JAVA_LONG.byteAlignment());
             MemorySegment mask = attributes.asSlice(MASK_OFFSET);
@@ -31,6 +39,8 @@ final class QueuePairPreparer {
             id.command(
                     id.addresses().naming("rdma_init_qp_attr"),
                     () -> id.manager().initQueuePairAttributes(id.handle(), attributes, mask));
+            int access = attributes.get(JAVA_INT, IbvQpAttr.QP_ACCESS_FLAGS);
+            attributes.set(JAVA_INT, IbvQpAttr.QP_ACCESS_FLAGS, access | rights);
             return Structures.QUEUE_PAIR.read(attributes, mask.get(JAVA_INT, 0));
         }
     }
@@ -60,7 +70,9 @@ final class QueuePairPreparer {
     }
 
     private void modify(QueuePair qp, QueuePairState state) {
-        QueuePairAttributes attributes = attributes(state);
+        boolean flushes = qp.type() == QueuePairType.RC
+                && qp.protectionDomain().context().supports(Feature.FLUSH);
+        QueuePairAttributes attributes = attributes(state, flushes ? AccessFlag.FLUSH_GLOBAL.bit() : 0);
         if (attributes.mask() != 0) {
             qp.modify(attributes);
         }

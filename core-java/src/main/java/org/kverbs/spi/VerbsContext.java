@@ -260,8 +260,10 @@ public interface VerbsContext {
      *
      * @param maxSendSge the limit that the device gave in {@code cap}
      * @param maxInlineData the limit that the device gave in {@code cap}
+     * @param operations which of IBV_QP_EX_WITH_ATOMIC_WRITE and IBV_QP_EX_WITH_FLUSH the queue pair was made with. The
+     *     caller posts no other atomic writes and flushes: an older {@code struct ibv_qp_ex} has no functions for them
      */
-    QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData);
+    QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData, int operations);
 
     /**
      * Returns the counters of a queue pair by the names of {@link VerbsDevice#counters}; empty if the device has none.

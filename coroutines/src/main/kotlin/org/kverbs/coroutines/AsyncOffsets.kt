@@ -49,6 +49,13 @@ public suspend fun AsyncQueuePair<ReadVerbs>.read(
     offset: Int,
 ): Unit = read(from, into, offset.toLong())
 
+/** Writes 8 bytes of the peer's memory at once, with the offset as `Int`. */
+public suspend fun AsyncQueuePair<ReadVerbs>.atomicWrite(
+    value: Long,
+    to: RemoteMemory,
+    offset: Int,
+): Unit = atomicWrite(value, to, offset.toLong())
+
 /** Compares and swaps 8 bytes of the peer's memory, with the offset as `Int`; returns the value before. */
 public suspend fun AsyncQueuePair<ReadVerbs>.compareAndSwap(
     on: RemoteMemory,

@@ -16,7 +16,7 @@ import org.kverbs.dsl.qp
 
 /**
  * Wraps a queue pair in suspend functions that return when their request has completed: `send`, `receive`, `write`,
- * `read`, `compareAndSwap`, `fetchAndAdd`, and [batch] for several requests in one call. [V] names the operations of
+ * `read`, `compareAndSwap`, `fetchAndAdd`, `atomicWrite`, `flush`, and [batch] for several requests in one call. [V] names the operations of
  * its transport, as for [TypedQueuePair].
  *
  * **Waiting.** When the send or receive queue is full, the caller suspends. Callers continue in the order in which they

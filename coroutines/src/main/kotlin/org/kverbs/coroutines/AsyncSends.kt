@@ -4,6 +4,7 @@ import kotlinx.coroutines.Deferred
 import org.kverbs.MemorySlice
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionOpcode
+import org.kverbs.attributes.FlushPlacement
 import org.kverbs.coroutines.SendOperation.READ
 import org.kverbs.coroutines.SendOperation.SEND
 import org.kverbs.coroutines.SendOperation.SEND_WITH_IMMEDIATE
@@ -26,6 +27,8 @@ import org.kverbs.dsl.compose
 
 private val COMPARE_AND_SWAP = WorkCompletionOpcode.COMP_SWAP.code()
 private val FETCH_AND_ADD = WorkCompletionOpcode.FETCH_ADD.code()
+private val ATOMIC_WRITE = WorkCompletionOpcode.ATOMIC_WRITE.code()
+private val FLUSH = WorkCompletionOpcode.FLUSH.code()
 
 /** Sends a message to the peer's next receive. */
 public suspend fun AsyncQueuePair<ConnectedVerbs>.send(local: MemorySlice): Unit =
@@ -144,6 +147,45 @@ public suspend fun AsyncQueuePair<ReadVerbs>.fetchAndAdd(
     sends.awaitResult(FETCH_AND_ADD) { requests, id ->
         requests.fetchAndAdd(id, on.address(offset, 8), on.rkey(), add)
     }
+
+/**
+ * Writes 8 bytes of the peer's memory at once: no reader sees a part of them. Their address must be a multiple of 8,
+ * and the queue pair must be made with `extended(Feature.ATOMIC_WRITE)`.
+ *
+ * @param value the bytes as a number in this machine's byte order
+ * @throws org.kverbs.UnsupportedVerbException if the queue pair was made without the feature
+ */
+public suspend fun AsyncQueuePair<ReadVerbs>.atomicWrite(
+    value: Long,
+    to: RemoteMemory,
+    offset: Long = 0,
+): Unit =
+    sends.await(ATOMIC_WRITE, null) { requests, id ->
+        requests.atomicWrite(id, to.address(offset, 8), to.rkey(), value)
+    }
+
+/**
+ * Flushes [length] bytes of the peer's memory. When it returns, the writes before it to these bytes are placed as
+ * asked. The queue pair must be made with `extended(Feature.FLUSH)`.
+ *
+ * @throws org.kverbs.UnsupportedVerbException if the queue pair was made without the feature
+ * @throws IllegalArgumentException for more than 2 GiB: flush parts, or the whole region by [flushRegion]
+ */
+public suspend fun AsyncQueuePair<ReadVerbs>.flush(
+    memory: RemoteMemory,
+    placement: FlushPlacement = FlushPlacement.GLOBAL,
+    offset: Long = 0,
+    length: Long = memory.length() - offset,
+): Unit =
+    sends.await(FLUSH, null) { requests, id ->
+        requests.flush(id, memory.address(offset, length), length, memory.rkey(), placement)
+    }
+
+/** Flushes the whole region or window of a peer's key, whatever its length; otherwise as [flush]. */
+public suspend fun AsyncQueuePair<ReadVerbs>.flushRegion(
+    rkey: Int,
+    placement: FlushPlacement = FlushPlacement.GLOBAL,
+): Unit = sends.await(FLUSH, null) { requests, id -> requests.flushRegion(id, rkey, placement) }
 
 /**
  * Posts the block's requests in one call, and returns when all of them have completed:

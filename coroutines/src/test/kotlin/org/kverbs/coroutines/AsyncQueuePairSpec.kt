@@ -21,11 +21,16 @@ import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.coroutines.yield
 import org.kverbs.Diagnostics
 import org.kverbs.MemoryRegion
+import org.kverbs.RemoteMemory
+import org.kverbs.UnsupportedVerbException
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkRequestException
+import org.kverbs.attributes.Feature
 import org.kverbs.dsl.RC
+import org.kverbs.dsl.atomicWrite
+import org.kverbs.dsl.flush
 import org.kverbs.dsl.get
 import org.kverbs.dsl.read
 import org.kverbs.dsl.send
@@ -80,6 +85,51 @@ class AsyncQueuePairSpec :
                 ends.client.qp.compareAndSwap(remote, compare = 42, swap = 7) shouldBe 42
                 ends.client.qp.compareAndSwap(remote, compare = 42, swap = 8) shouldBe 7
                 ends.server.region.memory().get(JAVA_LONG, 0) shouldBe 7
+            }
+        }
+
+        test("should write atomically, flush, and do both in a batch") {
+            TwoEnds(settings = { extended(Feature.ATOMIC_WRITE, Feature.FLUSH) }).use { ends ->
+                val remote = ends.server.region.remote()
+                val there = ends.server.region.memory()
+                ends.client.qp.atomicWrite(42, to = remote, offset = 8)
+                there.get(JAVA_LONG, 8) shouldBe 42
+                ends.client.qp.write(ends.client.text("over there"), to = remote, offset = 100)
+                ends.client.qp.flush(remote, offset = 100, length = 10)
+                ends.client.qp.flush(remote)
+                ends.client.qp.flushRegion(remote.rkey())
+                ends.server.textAt(100, 10) shouldBe "over there"
+                ends.client.qp.batch {
+                    write(ends.client.text("again"), to = remote, offset = 200)
+                    flush(remote, offset = 200, length = 5)
+                    atomicWrite(200, to = remote)
+                }
+                there.get(JAVA_LONG, 0) shouldBe 200
+                coroutineScope {
+                    repeat(200) { launch { ends.client.qp.atomicWrite(it.toLong(), to = remote, offset = 8 * it) } }
+                }
+                List(200) { there.get(JAVA_LONG, 8L * it) } shouldBe List(200) { it.toLong() }
+            }
+        }
+
+        test("should refuse atomic writes and flushes on a queue pair made without them, and go on") {
+            TwoEnds().use { ends ->
+                val remote = ends.server.region.remote()
+                repeat(300) {
+                    shouldThrow<UnsupportedVerbException> { ends.client.qp.atomicWrite(1, to = remote) }
+                    shouldThrow<UnsupportedVerbException> { ends.client.qp.flush(remote) }
+                    shouldThrow<UnsupportedVerbException> { ends.client.qp.batch { flush(remote) } }
+                }
+                ends.client.qp.fetchAndAdd(remote, 1) shouldBe 0
+            }
+        }
+
+        test("should fail a flush that the peer does not permit") {
+            TwoEnds(settings = { extended(Feature.FLUSH) }).use { ends ->
+                val remote = ends.server.region.remote()
+                val wrong = RemoteMemory(remote.address(), remote.length(), remote.rkey() xor 0x5500)
+                shouldThrow<WorkCompletionException> { ends.client.qp.flush(wrong) }.opcode() shouldBe
+                    WorkCompletionOpcode.FLUSH
             }
         }
 

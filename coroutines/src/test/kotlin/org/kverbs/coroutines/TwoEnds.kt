@@ -2,6 +2,7 @@ package org.kverbs.coroutines
 
 import org.kverbs.Context
 import org.kverbs.MemoryRegion
+import org.kverbs.attributes.AccessFlag.FLUSH_GLOBAL
 import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
 import org.kverbs.attributes.AccessFlag.REMOTE_ATOMIC
 import org.kverbs.attributes.AccessFlag.REMOTE_READ
@@ -40,7 +41,7 @@ class TwoEnds(
         val region: MemoryRegion =
             pd.memoryRegion(
                 65536,
-            ) { access(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC) }
+            ) { access(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC, FLUSH_GLOBAL) }
         val pd get() = this@TwoEnds.pd
 
         fun text(

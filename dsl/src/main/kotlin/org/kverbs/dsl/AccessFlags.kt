@@ -17,6 +17,12 @@ public val REMOTE_READ: AccessFlag = AccessFlag.REMOTE_READ
 /** The right of a peer to use atomics ([AccessFlag.REMOTE_ATOMIC]). */
 public val REMOTE_ATOMIC: AccessFlag = AccessFlag.REMOTE_ATOMIC
 
+/** The right of a peer to flush its writes until every reader sees them ([AccessFlag.FLUSH_GLOBAL]). */
+public val FLUSH_GLOBAL: AccessFlag = AccessFlag.FLUSH_GLOBAL
+
+/** The right of a peer to flush its writes to persistent memory ([AccessFlag.FLUSH_PERSISTENT]). */
+public val FLUSH_PERSISTENT: AccessFlag = AccessFlag.FLUSH_PERSISTENT
+
 /** The right to bind memory windows to the memory ([AccessFlag.MW_BIND]). */
 public val MW_BIND: AccessFlag = AccessFlag.MW_BIND
 

@@ -3,6 +3,7 @@ package org.kverbs.dsl
 import org.kverbs.CompletionQueue
 import org.kverbs.QueuePairInitAttributes
 import org.kverbs.SharedReceiveQueue
+import org.kverbs.attributes.Feature
 import org.kverbs.attributes.QueuePairCapabilities
 import org.kverbs.attributes.QueuePairType
 
@@ -20,6 +21,7 @@ public open class QueuePairSettings internal constructor() {
     private var maxInlineData = QueuePairInitAttributes.DEFAULT_CAPABILITIES.maxInlineData()
     private var signalAll = false
     private var extended = false
+    private val features = mutableSetOf<Feature>()
 
     /**
      * Sets the completion queue of send requests, and also of receive requests unless [recvCq] sets another. Required,
@@ -89,9 +91,13 @@ public open class QueuePairSettings internal constructor() {
     /**
      * Makes the queue pair and posts its sends by the extended calls: see [QueuePairInitAttributes.extended]. Default:
      * the plain calls.
+     *
+     * @param features operations beside the usual ones, which only an RC queue pair made by these calls has:
+     *   `extended(Feature.ATOMIC_WRITE, Feature.FLUSH)`
      */
-    public fun extended() {
+    public fun extended(vararg features: Feature) {
         extended = true
+        this.features += features
     }
 
     internal fun build(type: QueuePairType): QueuePairInitAttributes {
@@ -109,7 +115,7 @@ public open class QueuePairSettings internal constructor() {
                 if (srq == null) maxRecvSge ?: defaults.maxRecvSge() else 0,
                 maxInlineData,
             )
-        return QueuePairInitAttributes(type, sends, receives, srq, capabilities, signalAll, extended)
+        return QueuePairInitAttributes(type, sends, receives, srq, capabilities, signalAll, extended, features)
     }
 
     private fun requireNoReceiveQueueBesideShared() {

@@ -54,6 +54,14 @@ public fun <V : ReadVerbs> SendScope<V>.read(
     id: Long = 0,
 ): SendRequest<V> = read(from, into, offset.toLong(), id)
 
+/** Writes the peer's 8 bytes at once, with the offset as `Int`. */
+public fun <V : ReadVerbs> SendScope<V>.atomicWrite(
+    value: Long,
+    to: RemoteMemory,
+    offset: Int,
+    id: Long = 0,
+): SendRequest<V> = atomicWrite(value, to, offset.toLong(), id)
+
 /** Compares and swaps the peer's 8 bytes, with the offset as `Int`. */
 public fun <V : ReadVerbs> SendScope<V>.compareAndSwap(
     on: RemoteMemory,

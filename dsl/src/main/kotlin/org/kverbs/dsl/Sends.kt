@@ -5,6 +5,7 @@ import org.kverbs.MemoryWindow
 import org.kverbs.RemoteMemory
 import org.kverbs.SendRequests
 import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.FlushPlacement
 import org.kverbs.internal.WorkRequestArena
 import java.lang.foreign.MemorySegment
 
@@ -155,6 +156,42 @@ public fun <V : ReadVerbs> SendScope<V>.fetchAndAdd(
     offset: Long = 0,
     id: Long = 0,
 ): SendRequest<V> = begun(requests.fetchAndAdd(id, on.addressAt(offset, ATOMIC_BYTES), on.rkey(), add).into(into))
+
+/**
+ * Writes 8 bytes of the peer's memory at once: no reader sees a part of them. The queue pair must be made with
+ * `extended(Feature.ATOMIC_WRITE)`.
+ *
+ * @param value the bytes as a number in this machine's byte order
+ * @throws org.kverbs.UnsupportedVerbException by the post, if the queue pair was made without the feature
+ */
+public fun <V : ReadVerbs> SendScope<V>.atomicWrite(
+    value: Long,
+    to: RemoteMemory,
+    offset: Long = 0,
+    id: Long = 0,
+): SendRequest<V> = begun(requests.atomicWrite(id, to.addressAt(offset, ATOMIC_BYTES), to.rkey(), value))
+
+/**
+ * Flushes [length] bytes of the peer's memory: success says that the writes before it to these bytes are placed as
+ * asked. The queue pair must be made with `extended(Feature.FLUSH)`.
+ *
+ * @throws org.kverbs.UnsupportedVerbException by the post, if the queue pair was made without the feature
+ * @throws IllegalArgumentException for more than 2 GiB: flush parts, or the whole region by [flushRegion]
+ */
+public fun <V : ReadVerbs> SendScope<V>.flush(
+    memory: RemoteMemory,
+    placement: FlushPlacement = FlushPlacement.GLOBAL,
+    offset: Long = 0,
+    length: Long = memory.length() - offset,
+    id: Long = 0,
+): SendRequest<V> = begun(requests.flush(id, memory.addressAt(offset, length), length, memory.rkey(), placement))
+
+/** Flushes the whole region or window of a peer's key, whatever its length; otherwise as [flush]. */
+public fun <V : ReadVerbs> SendScope<V>.flushRegion(
+    rkey: Int,
+    placement: FlushPlacement = FlushPlacement.GLOBAL,
+    id: Long = 0,
+): SendRequest<V> = begun(requests.flushRegion(id, rkey, placement))
 
 /** Ends one of this side's keys, for example that of a type 2 window. */
 public fun <V : WindowVerbs> SendScope<V>.localInvalidate(

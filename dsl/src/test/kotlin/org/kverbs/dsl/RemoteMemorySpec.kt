@@ -6,6 +6,7 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import org.kverbs.MemorySlice
 import org.kverbs.RemoteMemory
+import org.kverbs.SendRequests
 
 /** An operation that takes an offset into the peer's memory. */
 private class Operation(
@@ -23,6 +24,13 @@ private val operations =
         Operation("read") { local, remote, at -> read(remote, into = local, offset = at) },
         Operation("compareAndSwap") { local, remote, at -> compareAndSwap(remote, 1, 2, into = local, offset = at) },
         Operation("fetchAndAdd") { local, remote, at -> fetchAndAdd(remote, 1, into = local, offset = at) },
+    )
+
+/** The operations that a plain queue pair does not take; they are only written here. */
+private val placements =
+    listOf(
+        Operation("atomicWrite") { _, remote, at -> atomicWrite(1, to = remote, offset = at) },
+        Operation("flush") { _, remote, at -> flush(remote, offset = at, length = 8) },
     )
 
 internal class RemoteMemorySpec :
@@ -64,6 +72,28 @@ internal class RemoteMemorySpec :
                     val posted = mutableListOf<Long>()
                     cq.poll { posted += it.workRequestId() }
                     posted shouldBe listOf(0L, 56L)
+                }
+            }
+        }
+
+        placements.forEach { operation ->
+            test("should refuse to write a ${operation.name} outside the remote memory, and name the offset") {
+                onNullDevice { context ->
+                    val pd = context.protectionDomain()
+                    val cq = context.completionQueue { }
+                    val local = pd.memoryRegion(8) { }.slice()
+                    val qp = pd.qp(RC) { cq(cq) }
+                    val list = SendRequests()
+
+                    fun writeAt(offset: Long) = qp.compose(list) { operation.write(this, local, remote, offset) }
+                    listOf(65, -1, Long.MAX_VALUE, Long.MIN_VALUE).forEach {
+                        shouldThrow<IndexOutOfBoundsException> { writeAt(it) }.message shouldBe
+                            "offset $it is outside the remote memory of 64 bytes"
+                    }
+                    shouldThrow<IndexOutOfBoundsException> { writeAt(57) }.message shouldBe
+                        "8 bytes at offset 57 reach beyond the remote memory of 64 bytes"
+                    listOf(0L, 56L).forEach { writeAt(it) }
+                    list.size() shouldBe 2
                 }
             }
         }

@@ -7,6 +7,8 @@ import io.kotest.matchers.string.shouldContain
 import org.kverbs.CompletionQueue
 import org.kverbs.RemoteMemory
 import org.kverbs.SendRequests
+import org.kverbs.attributes.FlushPlacement.PERSISTENT
+import org.kverbs.internal.PlacementExtensions
 import org.kverbs.internal.WorkRequestArena
 import org.kverbs.internal.abi.IbvSendWr
 import org.kverbs.internal.memory.Memory
@@ -205,6 +207,22 @@ internal class SendRequestSpec :
             }
         }
 
+        test("should flush to the end of the remote memory, a part of it, or a whole region") {
+            onBench {
+                val list = SendRequests()
+                qp.compose(list) {
+                    flush(remote)
+                    flush(remote, offset = 16)
+                    flush(remote, PERSISTENT, offset = 16, length = 8)
+                    flushRegion(remote.rkey())
+                }
+                list.ints(IbvSendWr.WR_ATOMIC_REMOTE_ADDR) shouldBe listOf(0x1000, 0x1010, 0x1010, 0)
+                list.ints(PlacementExtensions.LENGTH) shouldBe listOf(64, 48, 8, 0)
+                list.ints(PlacementExtensions.TYPE) shouldBe listOf(1, 1, 2, 1)
+                list.ints(PlacementExtensions.LEVEL) shouldBe listOf(0, 0, 0, 1)
+            }
+        }
+
         test("should take an offset as Int as it takes one as Long") {
             onBench {
                 val ints = SendRequests()
@@ -219,6 +237,7 @@ internal class SendRequestSpec :
                     read(remote, into = here, offset = offset)
                     compareAndSwap(remote, compare = 1, swap = 2, into = here, offset = offset)
                     fetchAndAdd(remote, add = 1, into = here, offset = offset)
+                    atomicWrite(1, to = remote, offset = offset)
                 }
                 qp.compose(longs) {
                     val offset = 8L
@@ -229,10 +248,11 @@ internal class SendRequestSpec :
                     read(remote, into = here, offset = offset)
                     compareAndSwap(remote, compare = 1, swap = 2, into = here, offset = offset)
                     fetchAndAdd(remote, add = 1, into = here, offset = offset)
+                    atomicWrite(1, to = remote, offset = offset)
                 }
                 val address = IbvSendWr.WR_RDMA_REMOTE_ADDR
                 ints.ints(address) shouldBe longs.ints(address)
-                ints.ints(address) shouldBe List(7) { 0x1008 }
+                ints.ints(address) shouldBe List(8) { 0x1008 }
             }
         }
     })

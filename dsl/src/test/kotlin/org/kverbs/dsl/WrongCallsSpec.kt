@@ -58,6 +58,18 @@ private val cases =
             post("RC", "compareAndSwap(remote, 1, 2, into = local)"),
         ),
         Case(
+            "an atomic write on UC",
+            post("UC", "atomicWrite(1, to = remote)"),
+            NO_RECEIVER,
+            post("RC", "atomicWrite(1, to = remote)"),
+        ),
+        Case(
+            "a flush on UD",
+            post("UD", "flush(remote)"),
+            NO_RECEIVER,
+            post("RC", "flush(remote); flushRegion(remote.rkey(), FlushPlacement.PERSISTENT)"),
+        ),
+        Case(
             "a fence on UC",
             post("UC", "write(local, to = remote).fence()"),
             NO_RECEIVER,

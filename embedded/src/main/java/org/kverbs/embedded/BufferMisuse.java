@@ -41,9 +41,9 @@ public record BufferMisuse(Kind kind, PostedBuffer buffer, long offset, @Nullabl
         /**
          * The program closed the arena of an open region's memory, and the device then needed the memory. The request
          * that needed the memory failed. Each region is reported once, with or without diagnostics. The buffer's
-         * address is that of the region. The buffer's opcode names the request: RDMA_WRITE, RDMA_READ and FETCH_ADD are
-         * a peer's requests, SEND stands for all requests of this side that send memory, and RECV for all that write to
-         * it.
+         * address is that of the region. The buffer's opcode names the request: RDMA_WRITE, RDMA_READ, FETCH_ADD
+         * and FLUSH are a peer's requests, SEND stands for all requests of this side that send memory, and RECV for all
+         * that write to it.
          */
         MEMORY_FREED
     }
@@ -53,6 +53,7 @@ public record BufferMisuse(Kind kind, PostedBuffer buffer, long offset, @Nullabl
             case RDMA_WRITE -> "written by a peer";
             case RDMA_READ -> "read by a peer";
             case FETCH_ADD -> "changed by a peer's atomic";
+            case FLUSH -> "flushed for a peer";
             case SEND -> "sent";
             default -> "written by a receive, read or atomic of this side";
         };

@@ -12,6 +12,7 @@ import org.kverbs.WorkCompletions
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AsyncEventType
 import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.Feature
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.attributes.QueuePairType
 import java.lang.foreign.Arena
@@ -51,7 +52,7 @@ private class TwoConnections(
     words: String,
 ) : AutoCloseable {
     private val devices = Configuration.of(words).devices().map { Device.of(EmbeddedProvider(), it) }
-    val near = End(devices[0], QueuePairType.RC, BYTES)
+    val near = End(devices[0], QueuePairType.RC, BYTES, features = setOf(Feature.ATOMIC_WRITE))
     val far = End(devices[1], QueuePairType.RC, BYTES)
     private val wellNear = End(devices[0], QueuePairType.RC, BYTES)
     private val wellFar = End(devices[1], QueuePairType.RC, BYTES)
@@ -102,6 +103,7 @@ class BrokenMemorySpec :
                 "write" to { to -> post { write(1, to.remote()).from(mr.slice()).signaled() } },
                 "read" to { from -> post { read(1, from.remote()).into(mr.slice()).signaled() } },
                 "atomic" to { at -> post { fetchAndAdd(1, at.remote(), 1).into(mr.slice(0, 8)).signaled() } },
+                "atomic write" to { at -> post { atomicWrite(1, at.remote(), 1).signaled() } },
                 "send" to { post { send(1).from(mr.slice()).signaled() } },
             )
 

@@ -6,6 +6,8 @@ import io.kotest.matchers.shouldBe
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionStatus.SUCCESS
 import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.Feature
+import org.kverbs.attributes.FlushPlacement
 import org.kverbs.attributes.Mtu
 import org.kverbs.attributes.QueuePairType
 import java.lang.foreign.ValueLayout.JAVA_LONG
@@ -17,6 +19,7 @@ private const val SLOT = 128 * MTU
 private const val REQUESTS = 8
 private const val HALF = REQUESTS * SLOT
 private const val COUNTER = 2 * HALF
+private const val NUMBER = COUNTER + 8
 private const val SEEDS = 50
 private const val ROUNDS = 20
 private const val MOST_POLLS = 100_000
@@ -54,7 +57,9 @@ class ChangingFaultsSpec :
 
         for (seed in 1..SEEDS) {
             test("should do every request once and right while faults come and go, seed $seed") {
-                Pair(EmbeddedFabric.virtual(seed.toLong()), QueuePairType.RC, options, COUNTER + 8).use { pair ->
+                val features = setOf(Feature.ATOMIC_WRITE, Feature.FLUSH)
+                val fabric = EmbeddedFabric.virtual(seed.toLong())
+                Pair(fabric, QueuePairType.RC, options, NUMBER + 8, features = features).use { pair ->
                     val random = Random(seed)
                     pair.a.fill(seed)
                     pair.b.fill(-seed)
@@ -69,13 +74,14 @@ private class ChangingFaultsRound(
     private val pair: Pair,
     private val random: Random,
 ) {
-    private val kinds = List(random.nextInt(1, REQUESTS + 1)) { random.nextInt(4) }
+    private val kinds = List(random.nextInt(1, REQUESTS + 1)) { random.nextInt(6) }
     private val sizes = kinds.map { if (random.nextBoolean()) random.nextLong(SLOT + 1) else random.nextLong(2 * MTU) }
 
     fun run() {
         val (a, b) = pair
         val counter = b.mr.remote().at(COUNTER)
         b.mr.memory().set(JAVA_LONG, COUNTER, 0)
+        b.mr.memory().set(JAVA_LONG, NUMBER, 0)
         kinds.forEachIndexed { i, kind ->
             if (kind == 0) {
                 b.qp.postReceive(i.toLong(), b.mr.slice(HALF + i * SLOT, SLOT))
@@ -97,6 +103,14 @@ private class ChangingFaultsRound(
                         read(i.toLong(), b.mr.remote().at(i * SLOT)).into(a.mr.slice(HALF + i * SLOT, sizes[i]))
                     }
 
+                    3 -> {
+                        atomicWrite(i.toLong(), b.mr.remote().at(NUMBER), i + 1L)
+                    }
+
+                    4 -> {
+                        flush(i.toLong(), b.mr.remote().slice(0, sizes[i]), FlushPlacement.GLOBAL)
+                    }
+
                     else -> {
                         fetchAndAdd(
                             i.toLong(),
@@ -114,12 +128,18 @@ private class ChangingFaultsRound(
             withClue("request $i of $kinds, $sizes") {
                 when (kind) {
                     0, 1 -> b.bytes(at, sizes[i]) shouldBe a.bytes(i * SLOT, sizes[i])
+
                     2 -> a.bytes(at, sizes[i]) shouldBe b.bytes(i * SLOT, sizes[i])
+
+                    3, 4 -> Unit
+
+                    // below
                     else -> a.mr.memory().get(JAVA_LONG, at) shouldBe added++
                 }
             }
         }
         b.mr.memory().get(JAVA_LONG, COUNTER) shouldBe added
+        b.mr.memory().get(JAVA_LONG, NUMBER) shouldBe kinds.lastIndexOf(3) + 1L
     }
 
     /**

@@ -14,6 +14,8 @@ import org.kverbs.WorkCompletionStatus.REM_OP_ERR
 import org.kverbs.WorkCompletionStatus.SUCCESS
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AsyncEventType
+import org.kverbs.attributes.Feature
+import org.kverbs.attributes.FlushPlacement
 import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.embedded.BufferMisuse.Kind.MEMORY_FREED
 import java.lang.foreign.Arena
@@ -44,9 +46,10 @@ class FreedMemorySpec :
 
         fun remotely(
             what: String,
+            feature: Feature? = null,
             request: SendRequests.(End, MemoryRegion) -> SendRequests,
-        ) = test("should refuse a peer that asks it to $what") {
-            Pair(EmbeddedFabric.virtual(1)).use { pair ->
+        ) = test("should refuse a peer that asks it to $what" + (feature?.let { ", as $it" } ?: "")) {
+            Pair(EmbeddedFabric.virtual(1), features = setOfNotNull(feature)).use { pair ->
                 val (a, b) = pair
                 val seen = mutableListOf<BufferMisuse>()
                 pair.fabric.diagnose(seen::add)
@@ -71,6 +74,11 @@ class FreedMemorySpec :
         remotely(
             "changed by a peer's atomic",
         ) { a, region -> fetchAndAdd(1, region.remote(), 5).into(a.mr.slice(0, 8)) }
+
+        remotely("written by a peer", Feature.ATOMIC_WRITE) { _, region -> atomicWrite(1, region.remote(), 5) }
+        remotely("flushed for a peer", Feature.FLUSH) { _, region ->
+            flush(1, region.remote().slice(0, 8), FlushPlacement.GLOBAL)
+        }
 
         test("should refuse to register memory of an arena that is closed already, and to move a region there") {
             Pair(EmbeddedFabric.virtual(1)).use { (a, _) ->

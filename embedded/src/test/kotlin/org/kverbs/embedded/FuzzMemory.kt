@@ -5,6 +5,7 @@ import io.kotest.matchers.shouldBe
 import org.kverbs.MemoryRegion
 import org.kverbs.ProtectionDomain
 import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.AccessFlag.FLUSH_GLOBAL
 import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
 import org.kverbs.attributes.AccessFlag.MW_BIND
 import org.kverbs.attributes.AccessFlag.REMOTE_ATOMIC
@@ -88,6 +89,7 @@ internal class FuzzMemory(
             FuzzArea("for reads", pd, nothing, all, random, REMOTE_READ),
             FuzzArea("for writes", pd, all, nothing, random, LOCAL_WRITE, REMOTE_WRITE),
             FuzzArea("for atomics", pd, all, nothing, random, LOCAL_WRITE, REMOTE_ATOMIC),
+            FuzzArea("for flushes", pd, nothing, nothing, random, FLUSH_GLOBAL),
             FuzzArea("for everything", pd, all, all, random, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC),
             FuzzArea(
                 "of another domain",

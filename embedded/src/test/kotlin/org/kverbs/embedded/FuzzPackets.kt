@@ -123,6 +123,23 @@ internal class FuzzPackets(
         packet.payloadLength =
             if (Opcode.isFirst(packet.opcode) || Opcode.isMiddle(packet.opcode)) mtu else random.nextInt(mtu + 1)
         aimAtMemory(target, mtu)
+        if (Opcode.isRequest(packet.opcode) && Opcode.transport(packet.opcode) == Opcode.RC && oneIn(8)) place()
+    }
+
+    /** Turns a request that begins no message into an atomic write or a flush, of which no capture has any. */
+    private fun place() {
+        if (!Opcode.isOnly(packet.opcode)) return
+        packet.opcode = if (oneIn(2)) Opcode.RC_ATOMIC_WRITE else Opcode.RC_FLUSH
+        packet.placement =
+            if (oneIn(4)) {
+                random.nextInt()
+            } else if (oneIn(3)) {
+                0x11
+            } else {
+                0x01
+            }
+        packet.payloadLength = if (packet.opcode == Opcode.RC_FLUSH) 0 else Long.SIZE_BYTES
+        packet.dmaLength = if (packet.opcode == Opcode.RC_FLUSH) random.nextInt(600) else Long.SIZE_BYTES
     }
 
     /** Continues a message that was begun, more often than not. */

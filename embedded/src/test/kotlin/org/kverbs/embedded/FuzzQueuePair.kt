@@ -14,6 +14,8 @@ import org.kverbs.SharedReceiveQueue
 import org.kverbs.WorkRequestException
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AddressAttributes
+import org.kverbs.attributes.Feature
+import org.kverbs.attributes.FlushPlacement
 import org.kverbs.attributes.GlobalRoute
 import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.attributes.Mtu
@@ -42,14 +44,22 @@ internal data class FuzzKind(
     val reads: Int = 4,
     val timeout: Int = 8,
     val receives: Int = 8,
+    val places: Boolean = false,
 ) {
     companion object {
-        private val REMOTE = setOf(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
+        private val REMOTE =
+            setOf(
+                AccessFlag.REMOTE_READ,
+                AccessFlag.REMOTE_WRITE,
+                AccessFlag.REMOTE_ATOMIC,
+                AccessFlag.FLUSH_GLOBAL,
+            )
 
         /** All types in all states; states that take packets come more often. */
         val ALL =
             listOf(
                 FuzzKind(QueuePairType.RC),
+                FuzzKind(QueuePairType.RC, places = true),
                 FuzzKind(QueuePairType.RC, shared = true, mtu = Mtu.MTU_1024),
                 FuzzKind(QueuePairType.RC, access = emptySet()),
                 FuzzKind(QueuePairType.RC, reads = 0),
@@ -116,7 +126,19 @@ internal class FuzzQueuePair(
 
     private fun make(): QueuePair {
         val srq = if (kind.shared) bench.srq else null
-        return bench.pd.queuePair(QueuePairInitAttributes(kind.type, bench.cq, bench.cq, srq, capabilities, false))
+        val placing = if (kind.places) setOf(Feature.ATOMIC_WRITE, Feature.FLUSH) else emptySet()
+        return bench.pd.queuePair(
+            QueuePairInitAttributes(
+                kind.type,
+                bench.cq,
+                bench.cq,
+                srq,
+                capabilities,
+                false,
+                kind.places,
+                placing,
+            ),
+        )
     }
 
     /** Starts again, with the same queue pair or another. */
@@ -221,14 +243,25 @@ internal class FuzzQueuePair(
         bytes: Long,
     ) = area.region.slice(random.nextLong(FuzzArea.MIDDLE.first, FuzzArea.MIDDLE.last + 1 - bytes), bytes)
 
+    private fun operations() =
+        if (kind.places) {
+            8
+        } else if (kind.type == QueuePairType.RC) {
+            6
+        } else {
+            4
+        }
+
     private fun SendRequests.request() {
         val remote = RemoteMemory(0x7000_0000, 1 shl 20, 0x55)
         val bytes = random.nextLong(3000)
-        when (if (kind.type == QueuePairType.UD) 0 else random.nextInt(if (kind.type == QueuePairType.RC) 6 else 4)) {
+        when (if (kind.type == QueuePairType.UD) 0 else random.nextInt(operations())) {
             0 -> send(2)
             1 -> write(3, remote)
             2 -> writeWithImmediate(4, remote, 5)
             3 -> sendWithImmediate(6, 7)
+            6 -> atomicWrite(10, remote, 1)
+            7 -> flush(11, remote, FlushPlacement.GLOBAL)
             4 -> read(8, remote).into(inMiddle(bench.memory.sink, bytes))
             else -> fetchAndAdd(9, remote, 1).into(inMiddle(bench.memory.sink, 8))
         }

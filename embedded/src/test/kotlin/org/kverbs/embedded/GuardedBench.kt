@@ -6,6 +6,7 @@ import io.kotest.matchers.shouldBe
 import org.kverbs.QueuePairInitAttributes
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkCompletions
+import org.kverbs.attributes.Feature
 import org.kverbs.attributes.QueuePairEndpoint
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.attributes.QueuePairType
@@ -16,7 +17,8 @@ import java.lang.foreign.ValueLayout.JAVA_BYTE
 /** A [PeerBench] for a peer that misbehaves: its memory is painted, and a second queue pair has an honest peer. */
 internal class GuardedBench(
     type: QueuePairType = QueuePairType.RC,
-) : PeerBench(type) {
+    features: Set<Feature> = emptySet(),
+) : PeerBench(type, features = features) {
     private val neighbourCq = context.completionQueue(8)
     private val neighbour = qp.protectionDomain().queuePair(QueuePairInitAttributes.of(QueuePairType.RC, neighbourCq))
     private val meeting = mr.slice(mr.length() - BYTES, BYTES.toLong())

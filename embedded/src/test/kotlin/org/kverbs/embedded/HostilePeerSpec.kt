@@ -10,9 +10,12 @@ import org.kverbs.attributes.QueuePairState
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.embedded.internal.wire.Opcode.RC_ACK
 import org.kverbs.embedded.internal.wire.Opcode.RC_ATOMIC_ACK
+import org.kverbs.embedded.internal.wire.Opcode.RC_ATOMIC_WRITE
 import org.kverbs.embedded.internal.wire.Opcode.RC_FETCH_ADD
+import org.kverbs.embedded.internal.wire.Opcode.RC_FLUSH
 import org.kverbs.embedded.internal.wire.Opcode.RC_READ_REQUEST
 import org.kverbs.embedded.internal.wire.Opcode.RC_READ_RESPONSE_LAST
+import org.kverbs.embedded.internal.wire.Opcode.RC_READ_RESPONSE_ONLY
 import org.kverbs.embedded.internal.wire.Opcode.RC_SEND_ONLY
 import org.kverbs.embedded.internal.wire.Opcode.RC_WRITE_ONLY
 import org.kverbs.embedded.internal.wire.Opcode.UC_SEND_FIRST
@@ -30,6 +33,11 @@ private const val RNR_NAK = 0x21
 private const val MULTICAST = 0xffffff
 private const val TWO_GIB = Int.MIN_VALUE
 private val SOON = Duration.ofMillis(100)
+
+private fun Packet.eight() {
+    payloadLength = 8
+    dmaLength = 8
+}
 
 /** Checks the answers to a peer that sends what no honest peer sends, packet by packet. */
 class HostilePeerSpec :
@@ -164,6 +172,28 @@ class HostilePeerSpec :
                 }
                 bench.mr.memory().get(ValueLayout.JAVA_LONG, 0) shouldBe 3
                 bench.arrive(RC_FETCH_ADD, 0) { swapOrAdd = 1 }.shouldBeEmpty() // forgotten: it takes two
+            }
+        }
+
+        test("should answer atomic writes and flushes after the long read before them, and carry them out in order") {
+            PeerBench(reads = 4).use { bench ->
+                bench.arrive(RC_READ_REQUEST, 0) { dmaLength = 100 * 256 }
+                bench.arrive(RC_ATOMIC_WRITE, 100) { eight() }.shouldBeEmpty()
+                bench.arrive(RC_FLUSH, 101) { placement = 1 }.shouldBeEmpty()
+                bench.pass(SOON).takeLast(2) shouldBe
+                    listOf(100, 101).map { Sent(RC_READ_RESPONSE_ONLY, it, ACK, 0) }
+            }
+        }
+
+        test("should keep no more of them than it announced, and let the peer repeat the others") {
+            PeerBench(reads = 2).use { bench ->
+                bench.arrive(RC_READ_REQUEST, 0) { dmaLength = 20 * 256 }
+                bench.arrive(RC_ATOMIC_WRITE, 20) { eight() }.shouldBeEmpty()
+                bench.arrive(RC_FLUSH, 21) { placement = 1 }.shouldBeEmpty()
+                bench.arrive(RC_ATOMIC_WRITE, 22) { eight() }.shouldBeEmpty()
+                bench.pass(SOON).takeLast(2) shouldBe
+                    listOf(Sent(RC_READ_RESPONSE_ONLY, 20, ACK, 0), Sent(RC_ACK, 21, NAK_SEQUENCE, 0))
+                bench.arrive(RC_FLUSH, 21) { placement = 1 } shouldBe listOf(Sent(RC_READ_RESPONSE_ONLY, 21, ACK, 0))
             }
         }
 

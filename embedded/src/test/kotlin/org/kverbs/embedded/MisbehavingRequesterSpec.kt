@@ -24,8 +24,10 @@ import org.kverbs.embedded.GuardedBench.Companion.MTU
 import org.kverbs.embedded.internal.wire.Opcode
 import org.kverbs.embedded.internal.wire.Opcode.RC_ACK
 import org.kverbs.embedded.internal.wire.Opcode.RC_ATOMIC_ACK
+import org.kverbs.embedded.internal.wire.Opcode.RC_ATOMIC_WRITE
 import org.kverbs.embedded.internal.wire.Opcode.RC_COMPARE_SWAP
 import org.kverbs.embedded.internal.wire.Opcode.RC_FETCH_ADD
+import org.kverbs.embedded.internal.wire.Opcode.RC_FLUSH
 import org.kverbs.embedded.internal.wire.Opcode.RC_READ_REQUEST
 import org.kverbs.embedded.internal.wire.Opcode.RC_READ_RESPONSE_FIRST
 import org.kverbs.embedded.internal.wire.Opcode.RC_READ_RESPONSE_LAST
@@ -50,6 +52,9 @@ import org.kverbs.embedded.internal.wire.Packet
 import java.time.Duration
 
 private const val NAK_SEQUENCE = 0x60
+
+/** A flush of a range to global visibility. */
+private const val PLACEMENT = 0x01
 private const val NAK_INVALID_REQUEST = 0x61
 private const val NAK_REMOTE_ACCESS = 0x62
 
@@ -83,6 +88,7 @@ private fun whole(
     fill: Packet.() -> Unit = {},
 ) = Step(opcode) {
     dmaLength = 8
+    placement = PLACEMENT
     payloadLength = if (Opcode.hasPayload(opcode)) 8 else 0
     fill()
 }
@@ -135,6 +141,26 @@ private val wrongMessages: Map<String, List<Step>> =
         "a write that goes on where it should end" to
             listOf(write(RC_WRITE_FIRST, MTU, of = 2 * MTU), send(RC_WRITE_MIDDLE, MTU)),
         "an atomic at an address that 8 doesn't divide" to listOf(whole(RC_FETCH_ADD) { remoteAddress += 4 }),
+        "an atomic write at an address that 8 doesn't divide" to listOf(whole(RC_ATOMIC_WRITE) { remoteAddress += 4 }),
+        "an atomic write of no bytes" to listOf(whole(RC_ATOMIC_WRITE) { payloadLength = 0 }),
+        "an atomic write of fewer bytes than its header says" to listOf(whole(RC_ATOMIC_WRITE) { payloadLength = 4 }),
+        "an atomic write of more than 8 bytes" to listOf(write(RC_ATOMIC_WRITE, 16)),
+        "an atomic write that its header says is longer" to listOf(write(RC_ATOMIC_WRITE, 8, of = 16)),
+        "an atomic write within a send" to listOf(firstSend, whole(RC_ATOMIC_WRITE)),
+        "an atomic write within a write" to listOf(firstWrite, whole(RC_ATOMIC_WRITE)),
+        "a flush within a send" to listOf(firstSend, whole(RC_FLUSH) { placement = 1 }),
+        "a flush within a write" to listOf(firstWrite, whole(RC_FLUSH) { placement = 1 }),
+        "a flush to no placement" to listOf(whole(RC_FLUSH) { placement = 0 }),
+        "a flush to an unknown placement" to listOf(whole(RC_FLUSH) { placement = 5 }),
+        "a flush to persistence, which the queue pair does not permit" to listOf(whole(RC_FLUSH) { placement = 2 }),
+        "a flush of an unknown selectivity" to listOf(whole(RC_FLUSH) { placement = 0x21 }),
+        "a flush of more than 2 GiB" to
+            listOf(
+                whole(RC_FLUSH) {
+                    placement = 1
+                    dmaLength = Int.MIN_VALUE + 1
+                },
+            ),
         "a comparison at an odd address" to listOf(whole(RC_COMPARE_SWAP) { remoteAddress++ }),
     )
 
@@ -145,7 +171,9 @@ private val wrongPlaces: Map<String, GuardedBench.(Packet) -> Unit> =
         "with key 0" to { it.rkey = 0 },
         "before the region's beginning" to { it.remoteAddress -= 8 },
         "that ends behind the region's end" to {
-            it.remoteAddress = mr.address() + mr.length() - if (Opcode.hasAtomicEth(it.opcode)) 0 else 4
+            it.remoteAddress =
+                mr.address() + mr.length() -
+                if (Opcode.hasAtomicEth(it.opcode) || it.opcode == RC_ATOMIC_WRITE) 0 else 4
         },
         "behind the region" to { it.remoteAddress = mr.address() + mr.length() },
         "at address 0" to { it.remoteAddress = 0 },
@@ -229,6 +257,8 @@ class MisbehavingRequesterSpec :
             RC_READ_REQUEST,
             RC_FETCH_ADD,
             RC_COMPARE_SWAP,
+            RC_ATOMIC_WRITE,
+            RC_FLUSH,
         ).forEach { opcode ->
             wrongPlaces.forEach { (name, move) ->
                 test(
@@ -255,6 +285,62 @@ class MisbehavingRequesterSpec :
             bench().use { bench ->
                 val step = send(RC_SEND_ONLY_INVALIDATE, 8)
                 bench.refuses(listOf(step), NAK_REMOTE_ACCESS, QP_ACCESS_ERR, REM_ACCESS_ERR, RECEIVE until RECEIVE + 8)
+            }
+        }
+
+        test("should refuse to flush a whole region whose key is wrong, of another domain, or without the right") {
+            val wrong =
+                wrongPlaces.filterKeys { "key" in it || "owner" in it || "domain" in it }
+            wrong.size shouldBe 4
+            for (move in wrong.values) {
+                bench().use { bench ->
+                    val step =
+                        whole(RC_FLUSH) {
+                            bench.move(this)
+                            placement = 0x11
+                        }
+                    bench.refuses(listOf(step), NAK_REMOTE_ACCESS, QP_ACCESS_ERR, WR_FLUSH_ERR)
+                }
+            }
+        }
+
+        test("should flush a whole region whatever the address and the length, and ignore reserved bits") {
+            bench().use { bench ->
+                bench.arrive(RC_FLUSH, 0) {
+                    placement = 0x11 or (0xffffff shl 6)
+                    remoteAddress = -1
+                    dmaLength = 8
+                } shouldBe listOf(Sent(RC_READ_RESPONSE_ONLY, 0, ACK, 0))
+                bench.unharmed(RTS)
+            }
+        }
+
+        test("should carry out an atomic write once, and answer it as often as it arrives") {
+            bench().use { bench ->
+                val fill: Packet.() -> Unit = {
+                    payloadLength = 8
+                    dmaLength = 8
+                }
+                bench.arrive(RC_ATOMIC_WRITE, 0, fill) shouldBe listOf(Sent(RC_READ_RESPONSE_ONLY, 0, ACK, 0))
+                bench.arrive(RC_FLUSH, 1) { placement = 1 } shouldBe listOf(Sent(RC_READ_RESPONSE_ONLY, 1, ACK, 0))
+                bench.paint()
+                repeat(3) {
+                    bench.arrive(RC_ATOMIC_WRITE, 0, fill) shouldBe listOf(Sent(RC_READ_RESPONSE_ONLY, 0, ACK, 0))
+                    bench.arrive(RC_FLUSH, 1) { placement = 1 } shouldBe
+                        listOf(Sent(RC_READ_RESPONSE_ONLY, 1, ACK, 0))
+                }
+                bench.unharmed(RTS)
+                bench.arrive(RC_ATOMIC_WRITE, 2, fill) shouldBe listOf(Sent(RC_READ_RESPONSE_ONLY, 2, ACK, 0))
+                bench.unharmed(RTS, 0L until 8)
+            }
+        }
+
+        test("should refuse them on a queue pair that owes the peer no answers") {
+            for (opcode in listOf(RC_ATOMIC_WRITE, RC_FLUSH)) {
+                PeerBench(reads = 0).use { bench ->
+                    bench.arrive(opcode, 0, whole(opcode).fill) shouldBe listOf(Sent(RC_ACK, 0, NAK_INVALID_REQUEST, 0))
+                    bench.qp.state() shouldBe ERR
+                }
             }
         }
 

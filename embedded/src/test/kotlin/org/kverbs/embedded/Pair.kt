@@ -14,6 +14,7 @@ import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletions
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.Feature
 import org.kverbs.attributes.QueuePairCapabilities
 import org.kverbs.attributes.QueuePairType
 import java.lang.foreign.MemorySegment
@@ -31,6 +32,7 @@ internal class End(
     bytes: Long,
     capabilities: QueuePairCapabilities = LARGE,
     entries: Int = 1024,
+    features: Set<Feature> = emptySet(),
 ) : AutoCloseable {
     val context: Context = device.open()
     val pd: ProtectionDomain = context.protectionDomain()
@@ -42,8 +44,12 @@ internal class End(
             AccessFlag.REMOTE_READ,
             AccessFlag.REMOTE_WRITE,
             AccessFlag.REMOTE_ATOMIC,
+            AccessFlag.FLUSH_GLOBAL,
         )
-    val qp: QueuePair = pd.queuePair(QueuePairInitAttributes.of(type, cq).with(capabilities))
+    val qp: QueuePair =
+        QueuePairInitAttributes.of(type, cq).with(capabilities).let {
+            pd.queuePair(if (features.isEmpty()) it else it.asExtended(*features.toTypedArray()))
+        }
 
     fun post(requests: SendRequests.() -> Unit) = qp.postWith(Consumer { it.requests() })
 
@@ -101,11 +107,12 @@ internal class Pair(
     semantics: Semantics = Semantics.STRICT,
     capabilities: QueuePairCapabilities = LARGE,
     entries: Int = 1024,
+    features: Set<Feature> = emptySet(),
 ) : AutoCloseable {
     val client: Device = fabric.addDevice(semantics)
     val server: Device = fabric.addDevice(semantics)
-    val a = End(client, type, bytes, capabilities, entries)
-    val b = End(server, type, bytes, capabilities, entries)
+    val a = End(client, type, bytes, capabilities, entries, features)
+    val b = End(server, type, bytes, capabilities, entries, features)
 
     init {
         a.qp.connect(b.qp.endpoint(options), options)

@@ -12,6 +12,7 @@ import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletions
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AddressAttributes
+import org.kverbs.attributes.Feature
 import org.kverbs.attributes.GlobalRoute
 import org.kverbs.attributes.Mtu
 import org.kverbs.attributes.QueuePairAttributes
@@ -43,6 +44,7 @@ internal open class PeerBench(
     bytes: Long = 1 shl 16,
     srqEntries: Int = 0,
     window: Int = 16,
+    features: Set<Feature> = emptySet(),
 ) : AutoCloseable {
     private val self = 0xffff_c612_0001
     private val peer = 0xffff_c612_0002
@@ -60,6 +62,7 @@ internal open class PeerBench(
             AccessFlag.REMOTE_READ,
             AccessFlag.REMOTE_WRITE,
             AccessFlag.REMOTE_ATOMIC,
+            AccessFlag.FLUSH_GLOBAL,
         )
     val srq: SharedReceiveQueue? =
         if (srqEntries > 0) {
@@ -69,7 +72,16 @@ internal open class PeerBench(
         }
     val qp: QueuePair =
         pd.queuePair(
-            QueuePairInitAttributes(type, cq, cq, srq, QueuePairCapabilities(16, 16, 2, 2, 0), false),
+            QueuePairInitAttributes(
+                type,
+                cq,
+                cq,
+                srq,
+                QueuePairCapabilities(16, 16, 2, 2, 0),
+                false,
+                features.isNotEmpty(),
+                features,
+            ),
         )
 
     private val path = AddressAttributes.builder().port(1).globalRoute(GlobalRoute(FuzzSpec.PEER, 0, 0, 64, 0)).build()
@@ -78,7 +90,13 @@ internal open class PeerBench(
     val toPeer: AddressHandle by lazy { pd.addressHandle(path) }
 
     init {
-        val access = setOf(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
+        val access =
+            setOf(
+                AccessFlag.REMOTE_READ,
+                AccessFlag.REMOTE_WRITE,
+                AccessFlag.REMOTE_ATOMIC,
+                AccessFlag.FLUSH_GLOBAL,
+            )
         val reliable = type == QueuePairType.RC
         val sender = type == QueuePairType.XRC_SEND
         val init = QueuePairAttributes.builder().state(QueuePairState.INIT).pkeyIndex(0).port(1)

@@ -56,6 +56,7 @@ internal class Bench(
             listOf(
                 AccessFlag.REMOTE_ATOMIC to Capability.ATOMICS,
                 AccessFlag.MW_BIND to Capability.MEMORY_WINDOWS,
+                AccessFlag.FLUSH_GLOBAL to Capability.FLUSH,
             )
         return FULL_ACCESS + more.filter { it.second in device.capabilities }.map { it.first }
     }

@@ -17,6 +17,7 @@ import org.kverbs.attributes.AddressAttributes
 import org.kverbs.attributes.AtomicCapability
 import org.kverbs.attributes.CompletionField
 import org.kverbs.attributes.MemoryAdvice
+import org.kverbs.attributes.Feature
 import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.RateLimit
@@ -129,6 +130,17 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
             { cq().resize(256) }
         }
 
+        Capability.ATOMIC_WRITE -> {
+            { made(Feature.ATOMIC_WRITE) }
+        }
+
+        Capability.FLUSH -> {
+            {
+                made(Feature.FLUSH)
+                memory(4096, AccessFlag.FLUSH_GLOBAL)
+            }
+        }
+
         Capability.MODERATION -> {
             { cq().moderate(16, Duration.ofMillis(1)) }
         }
@@ -226,3 +238,7 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
             null
         }
     }
+
+/** Makes a queue pair with an operation that only extended queue pairs have. */
+private fun Bench.made(feature: Feature) =
+    pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq()).asExtended(feature))

@@ -87,6 +87,12 @@ internal enum class Capability(
     /** Extended reliable connections. */
     XRC(Feature.XRC),
 
+    /** Queue pairs that take ibv_wr_atomic_write. */
+    ATOMIC_WRITE(Feature.ATOMIC_WRITE),
+
+    /** Queue pairs that take ibv_wr_flush, and regions with FLUSH_GLOBAL. */
+    FLUSH(Feature.FLUSH),
+
     /** ibv_modify_srq with IBV_SRQ_MAX_WR. */
     RESIZE_SRQ,
 
@@ -259,6 +265,8 @@ private val softRoceLacks: Set<Capability>
             Capability.DMABUF,
             Capability.XRC,
             Capability.PROGRAM_EVENTS,
+            Capability.ATOMIC_WRITE,
+            Capability.FLUSH,
             Capability.REREGISTER,
             Capability.REPORTS_INVALIDATED_KEY,
             Capability.CHECKS_WINDOW_BOUNDS,

@@ -31,6 +31,7 @@ final class Downcalls {
     private static final MethodHandle CALL_3 = LINKER.downcallHandle(longs(3));
     private static final MethodHandle CALL_4 = LINKER.downcallHandle(longs(4));
     private static final MethodHandle CALL_5 = LINKER.downcallHandle(longs(5));
+    private static final MethodHandle CALL_6 = LINKER.downcallHandle(longs(6));
     /** Takes six arguments for every function. A function with fewer does not read the others in their registers. */
     private static final MethodHandle CAPTURING =
             LINKER.downcallHandle(longs(6), Linker.Option.captureCallState("errno"));
@@ -201,6 +202,14 @@ final class Downcalls {
     static long call(MemorySegment function, long a, long b, long c, long d, long e) {
         try {
             return (long) CALL_5.invokeExact(function, a, b, c, d, e);
+        } catch (Throwable t) {
+            throw impossible(t);
+        }
+    }
+
+    static long call(MemorySegment function, long a, long b, long c, long d, long e, long f) {
+        try {
+            return (long) CALL_6.invokeExact(function, a, b, c, d, e, f);
         } catch (Throwable t) {
             throw impossible(t);
         }

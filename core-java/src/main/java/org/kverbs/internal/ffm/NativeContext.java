@@ -395,9 +395,9 @@ final class NativeContext implements VerbsContext {
     }
 
     @Override
-    public QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData) {
+    public QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData, int operations) {
         return new NativeExtendedQueuePairOps(
-                verbs.qpToQpEx(qp), maxSendSge, maxInlineData, tables.function(IbvContext.OPS_POST_RECV));
+                verbs.qpToQpEx(qp), maxSendSge, maxInlineData, operations, tables.function(IbvContext.OPS_POST_RECV));
     }
 
     @Override

@@ -2,8 +2,11 @@ package org.kverbs.internal.ffm;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.RequestLimits;
 import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvQpCreateSendOpsFlags;
 import org.kverbs.internal.abi.IbvQpEx;
 import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.abi.IbvSendWr;
@@ -31,7 +34,7 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
      */
     private final MemorySegment gathered;
 
-    private final MemorySegment[] operations = new MemorySegment[IbvWrOpcode.IBV_WR_SEND_WITH_INV + 1];
+    private final MemorySegment[] operations = new MemorySegment[IbvWrOpcode.IBV_WR_ATOMIC_WRITE + 1];
     private final MemorySegment start;
     private final MemorySegment complete;
     private final MemorySegment abort;
@@ -45,8 +48,10 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
      * Makes the data path of a queue pair.
      *
      * @param qp {@code struct ibv_qp_ex *}, which begins with the {@code struct ibv_qp}
+     * @param optional which of IBV_QP_EX_WITH_ATOMIC_WRITE and IBV_QP_EX_WITH_FLUSH the driver took; without the bit,
+     *     the structure of an older library can end before the function
      */
-    NativeExtendedQueuePairOps(long qp, int maxEntries, int maxInline, MemorySegment postReceive) {
+    NativeExtendedQueuePairOps(long qp, int maxEntries, int maxInline, int optional, MemorySegment postReceive) {
         super(qp, postReceive, false); // another thread can have stopped at a safepoint with the queue pair's lock
         this.qp = qp;
         this.maxEntries = maxEntries;
@@ -55,6 +60,7 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         datagrams = type == IbvQpType.IBV_QPT_UD;
         namesQueues = type == IbvQpType.IBV_QPT_XRC_SEND;
         gathered = Arena.ofAuto().allocate(Math.max(1, maxInline));
+        Arrays.fill(operations, MemorySegment.NULL);
         operations[IbvWrOpcode.IBV_WR_RDMA_WRITE] = function(IbvQpEx.WR_RDMA_WRITE);
         operations[IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM] = function(IbvQpEx.WR_RDMA_WRITE_IMM);
         operations[IbvWrOpcode.IBV_WR_SEND] = function(IbvQpEx.WR_SEND);
@@ -65,6 +71,12 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         operations[IbvWrOpcode.IBV_WR_LOCAL_INV] = function(IbvQpEx.WR_LOCAL_INV);
         operations[IbvWrOpcode.IBV_WR_BIND_MW] = function(IbvQpEx.WR_BIND_MW);
         operations[IbvWrOpcode.IBV_WR_SEND_WITH_INV] = function(IbvQpEx.WR_SEND_INV);
+        if ((optional & IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_ATOMIC_WRITE) != 0) {
+            operations[IbvWrOpcode.IBV_WR_ATOMIC_WRITE] = function(IbvQpEx.WR_ATOMIC_WRITE);
+        }
+        if ((optional & PlacementExtensions.IBV_QP_EX_WITH_FLUSH) != 0) {
+            operations[PlacementExtensions.IBV_WR_FLUSH] = function(PlacementExtensions.WR_FLUSH);
+        }
         start = function(IbvQpEx.WR_START);
         complete = function(IbvQpEx.WR_COMPLETE);
         abort = function(IbvQpEx.WR_ABORT);
@@ -113,6 +125,11 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         if (opcode < 0 || opcode >= operations.length || operations[opcode].address() == 0 || entries > maxEntries) {
             return false;
         }
+        boolean isAligned = (Memory.getLong(request + IbvSendWr.WR_ATOMIC_REMOTE_ADDR) & 7) == 0;
+        if (opcode == IbvWrOpcode.IBV_WR_ATOMIC_WRITE || opcode == PlacementExtensions.IBV_WR_FLUSH) {
+            boolean isBare = entries == 0 && !RequestLimits.isInline(request);
+            return isBare && (isAligned || opcode == PlacementExtensions.IBV_WR_FLUSH);
+        }
         boolean atomic = opcode == IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP
                 || opcode == IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD;
         boolean isAnswered = atomic || opcode == IbvWrOpcode.IBV_WR_RDMA_READ;
@@ -120,7 +137,7 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         if (RequestLimits.isInline(request) && (isAnswered || length > maxInline)) {
             return false;
         }
-        return !atomic || length >= Long.BYTES && (Memory.getLong(request + IbvSendWr.WR_ATOMIC_REMOTE_ADDR) & 7) == 0;
+        return !atomic || length >= Long.BYTES && isAligned;
     }
 
     private void tell(long request) {
@@ -144,6 +161,17 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
                     Memory.getLong(request + IbvSendWr.WR_ATOMIC_SWAP));
             case IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD ->
                     Downcalls.call(operation, qp, atomicKey, address, compareOrAdd);
+            case IbvWrOpcode.IBV_WR_ATOMIC_WRITE -> {
+                Downcalls.call(operation, qp, atomicKey, address, request + PlacementExtensions.VALUE);
+                return; // buffers set now would replace its 8 bytes
+            }
+            case PlacementExtensions.IBV_WR_FLUSH -> {
+                Downcalls.call(operation, qp, atomicKey, address,
+                        Memory.getLong(request + PlacementExtensions.LENGTH),
+                        Memory.getInt(request + PlacementExtensions.TYPE),
+                        Memory.getInt(request + PlacementExtensions.LEVEL));
+                return;
+            }
             case IbvWrOpcode.IBV_WR_BIND_MW -> {
                 long window = Memory.getLong(request + IbvSendWr.BIND_MW_MW);
                 int key = Memory.getInt(request + IbvSendWr.BIND_MW_RKEY);

@@ -1,6 +1,12 @@
 package org.kverbs.internal.ffm;
 
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.Map;
+import org.kverbs.internal.PlacementExtensions;
+import org.kverbs.internal.abi.IbvDeviceAttrEx;
 import org.kverbs.internal.abi.VerbsContext;
 
 /** The verbs that a driver or an older library can lack. */
@@ -18,11 +24,31 @@ final class OptionalVerbs {
             Map.entry("ibv_advise_mr", VerbsContext.ADVISE_MR),
             Map.entry("ibv_open_xrcd", VerbsContext.OPEN_XRCD));
 
+    /**
+     * The operations of extended queue pairs, with their bits of {@code device_cap_flags_ex}. They are functions of a
+     * queue pair, so that neither the library nor the context shows them.
+     */
+    private static final Map<String, Long> OPERATIONS = Map.of(
+            "ibv_wr_atomic_write", PlacementExtensions.DEVICE_ATOMIC_WRITE,
+            "ibv_wr_flush", PlacementExtensions.DEVICE_FLUSH_GLOBAL | PlacementExtensions.DEVICE_FLUSH_PERSISTENT);
+
     private OptionalVerbs() {}
 
     /** Returns whether the driver of a context has a verb, or, for a verb without a pointer, whether the library has. */
     static boolean areIn(String verb, ContextTables tables, Libibverbs library) {
+        Long bits = OPERATIONS.get(verb);
+        if (bits != null) {
+            return (capabilities(tables) & bits) != 0;
+        }
         Integer member = MEMBERS.get(verb);
         return member == null ? library.has(verb) : tables.has(member, library.own());
+    }
+
+    private static long capabilities(ContextTables tables) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(IbvDeviceAttrEx.SIZE, Long.BYTES);
+            int result = tables.queryDeviceEx(attributes);
+            return result < 0 ? 0 : attributes.get(JAVA_LONG, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX);
+        }
     }
 }

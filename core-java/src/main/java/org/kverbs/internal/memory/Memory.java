@@ -69,6 +69,11 @@ public final class Memory {
         Everything.SEGMENT.set(ValueLayout.JAVA_BYTE, address, value);
     }
 
+    /** Writes 8 aligned bytes atomically, after all writes before it. */
+    public static void putLongRelease(long address, long value) {
+        Everything.LONG.setRelease(Everything.SEGMENT, address, value);
+    }
+
     /** Adds to 8 aligned bytes atomically and returns their former value. */
     public static long getAndAddLong(long address, long delta) {
         return (long) Everything.LONG.getAndAdd(Everything.SEGMENT, address, delta);

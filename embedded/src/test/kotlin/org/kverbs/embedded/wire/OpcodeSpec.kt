@@ -10,7 +10,7 @@ class OpcodeSpec :
     FunSpec({
         test("should know the opcodes of RC, UC, UD and XRC, and a CNP, and no other") {
             knownOpcodes shouldContainExactly
-                (0x00..0x14) + listOf(0x16, 0x17) + (0x20..0x2b) + listOf(0x64, 0x65, 0x81) + (0xa0..0xb4) +
+                (0x00..0x14) + listOf(0x16, 0x17, 0x1c, 0x1d) + (0x20..0x2b) + listOf(0x64, 0x65, 0x81) + (0xa0..0xb4) +
                 listOf(0xb6, 0xb7)
         }
 
@@ -41,7 +41,7 @@ class OpcodeSpec :
         }
 
         test("should tell the transports apart") {
-            (0x00..0x14).forEach { Opcode.transport(it) shouldBe Opcode.RC }
+            ((0x00..0x14) + listOf(0x1c, 0x1d)).forEach { Opcode.transport(it) shouldBe Opcode.RC }
             (0x20..0x2b).forEach { Opcode.transport(it) shouldBe Opcode.UC }
             listOf(0x64, 0x65).forEach { Opcode.transport(it) shouldBe Opcode.UD }
             (0xa0..0xb7).forEach { Opcode.transport(it) shouldBe Opcode.XRC }
@@ -51,7 +51,8 @@ class OpcodeSpec :
         // The tables of IBA volume 1, 9.2.1, written a second time.
         test("should have the headers that the specification lists for each opcode") {
             knownOpcodes.filter(Opcode::hasReth) shouldContainExactly
-                listOf(0x06, 0x0a, 0x0b, 0x0c, 0x26, 0x2a, 0x2b, 0xa6, 0xaa, 0xab, 0xac)
+                listOf(0x06, 0x0a, 0x0b, 0x0c, 0x1c, 0x1d, 0x26, 0x2a, 0x2b, 0xa6, 0xaa, 0xab, 0xac)
+            knownOpcodes.filter(Opcode::hasFeth) shouldContainExactly listOf(0x1c)
             knownOpcodes.filter(Opcode::hasAtomicEth) shouldContainExactly listOf(0x13, 0x14, 0xb3, 0xb4)
             knownOpcodes.filter(Opcode::hasAeth) shouldContainExactly
                 listOf(0x0d, 0x0f, 0x10, 0x11, 0x12, 0xad, 0xaf, 0xb0, 0xb1, 0xb2)
@@ -63,7 +64,7 @@ class OpcodeSpec :
             knownOpcodes.filter(Opcode::hasImmediate) shouldContainExactly
                 listOf(0x03, 0x05, 0x09, 0x0b, 0x23, 0x25, 0x29, 0x2b, 0x65, 0xa3, 0xa5, 0xa9, 0xab)
             knownOpcodes.filterNot(Opcode::hasPayload) shouldContainExactly
-                listOf(0x0c, 0x11, 0x12, 0x13, 0x14, 0x81, 0xac, 0xb1, 0xb2, 0xb3, 0xb4)
+                listOf(0x0c, 0x11, 0x12, 0x13, 0x14, 0x1c, 0x81, 0xac, 0xb1, 0xb2, 0xb3, 0xb4)
         }
 
         test("should place the packets in their messages as the specification does") {

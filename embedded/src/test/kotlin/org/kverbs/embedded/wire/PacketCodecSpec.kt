@@ -87,6 +87,28 @@ class PacketCodecSpec :
             hex.formatHex(packet.encoded()) shouldBe "b100ffff" + "00123456" + "00abcdef" + "1f000000"
         }
 
+        // Soft-RoCE of Linux 6.2 lays them out so: FETH before RETH; the placement type in bits 0 to 3, the level in 4 and 5.
+        test("should lay out a flush and an atomic write as annex A19 does") {
+            val hex = HexFormat.of()
+            val packet = Packet(0)
+            packet.opcode = Opcode.RC_FLUSH
+            packet.pkey = 0xffff
+            packet.destinationQp = 0x123456
+            packet.psn = 0xabcdef
+            packet.placement = 0x12
+            packet.remoteAddress = 0x0102030405060708
+            packet.rkey = 0x11121314
+            packet.dmaLength = 0x21222324
+            val header = "00ffff" + "00123456" + "00abcdef"
+            val reth = "0102030405060708" + "11121314"
+            hex.formatHex(packet.encoded()) shouldBe "1c" + header + "00000012" + reth + "21222324"
+            packet.opcode = Opcode.RC_ATOMIC_WRITE
+            packet.dmaLength = 8
+            packet.payload = Buffer().put(byteArrayOf(1, 2, 3, 4, 5, 6, 7, 8)).address
+            packet.payloadLength = 8
+            hex.formatHex(packet.encoded()) shouldBe "1d" + header + reth + "00000008" + "0102030405060708"
+        }
+
         test("should refuse every truncated packet, and read nothing behind the end") {
             val zeros = Packet(0)
             val ones = Packet(0)

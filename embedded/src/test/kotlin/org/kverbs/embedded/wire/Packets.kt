@@ -66,6 +66,7 @@ internal fun Packet.wireFields(): Map<String, Any> =
                 ),
             )
         }
+        if (Opcode.hasFeth(opcode)) put("placement", placement)
         if (Opcode.hasAtomicEth(opcode)) {
             putAll(
                 mapOf(
@@ -96,6 +97,7 @@ internal fun packets(opcodes: List<Int> = knownOpcodes): Arb<Packet> =
         packet.remoteAddress = random.nextLong()
         packet.rkey = random.nextInt()
         packet.dmaLength = random.nextInt()
+        packet.placement = random.nextInt()
         packet.swapOrAdd = random.nextLong()
         packet.compare = random.nextLong()
         packet.syndrome = random.nextInt(0x100)

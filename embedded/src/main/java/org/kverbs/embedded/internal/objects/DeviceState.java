@@ -13,6 +13,7 @@ import org.kverbs.embedded.PostedBuffer;
 import org.kverbs.embedded.Semantics;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.watch.Watch;
+import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAccessFlags;
@@ -116,6 +117,7 @@ public abstract class DeviceState {
             case IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE -> WorkCompletionOpcode.RDMA_WRITE;
             case IbvAccessFlags.IBV_ACCESS_REMOTE_READ -> WorkCompletionOpcode.RDMA_READ;
             case IbvAccessFlags.IBV_ACCESS_REMOTE_ATOMIC -> WorkCompletionOpcode.FETCH_ADD;
+            case PlacementExtensions.IBV_ACCESS_FLUSH_GLOBAL -> WorkCompletionOpcode.FLUSH;
             default -> WorkCompletionOpcode.RECV;
         };
         var buffer = new PostedBuffer(name, queuePair, 0, opcode, address, bytes, null);

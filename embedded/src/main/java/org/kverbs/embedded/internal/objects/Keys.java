@@ -93,6 +93,12 @@ public final class Keys {
         return found == null ? MemoryKey.NONE : found.translate(virtual, length, need, user);
     }
 
+    /** Does {@link MemoryKey#translateAll} for a peer's rkey; returns {@link MemoryKey#NONE} for an unknown key. */
+    public long translateAll(int rkey, int need, KeyUser user) {
+        MemoryKey found = find(rkey);
+        return found == null ? MemoryKey.NONE : found.translateAll(need, user);
+    }
+
     /** Does {@link MemoryKey#translate} for the lkey of an entry of this side. */
     public long translateLocal(int lkey, long virtual, long length, int need, KeyUser user) {
         Mr found = region(lkey);

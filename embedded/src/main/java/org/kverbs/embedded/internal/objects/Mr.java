@@ -102,6 +102,11 @@ public sealed class Mr extends MemoryKey implements WatchedMemory permits Implic
         return pd.protects(user.pd()) && (access & need) == need ? reach(virtual, bytes, need, user) : NONE;
     }
 
+    @Override
+    long translateAll(int need, KeyUser user) {
+        return translate(iova, length, need, user);
+    }
+
     /** Does {@link #translate} for a use whose rights were checked. */
     long reach(long virtual, long bytes, int need, KeyUser user) {
         long found = place(virtual, bytes);

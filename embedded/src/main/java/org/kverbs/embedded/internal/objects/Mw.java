@@ -32,9 +32,18 @@ public final class Mw extends MemoryKey {
                 || (type == IbvMwType.IBV_MW_TYPE_1 ? !pd.protects(user.pd()) : user != boundBy)) {
             return NONE;
         }
-        long from = (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? start : 0;
-        long offset = offset(virtual, bytes, from, length);
+        long offset = offset(virtual, bytes, first(), length);
         return offset < 0 ? NONE : region.reach(start + offset, bytes, need, user);
+    }
+
+    @Override
+    long translateAll(int need, KeyUser user) {
+        return translate(first(), length, need, user);
+    }
+
+    /** Returns the address of the first byte in the terms of peers. */
+    private long first() {
+        return (access & IbvAccessFlags.IBV_ACCESS_ZERO_BASED) == 0 ? start : 0;
     }
 
     /**

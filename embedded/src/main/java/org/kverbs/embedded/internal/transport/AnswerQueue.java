@@ -19,7 +19,7 @@ final class AnswerQueue extends Event {
     /** The pause between two windows in nanoseconds; short compared with the time to send one. */
     private static final long PAUSE = 20_000;
 
-    /** The data of a read, or the old value of an atomic. */
+    /** The data of a read, which can be empty, or the old value of an atomic. */
     private static final class Due {
         /** Whose memory is read. */
         KeyUser user;
@@ -166,6 +166,15 @@ final class AnswerQueue extends Event {
         due.isRead = false;
         due.psns = 1;
         due.value = before;
+        workUnlessPausing();
+    }
+
+    /** Queues a response without data; the queue must not be full. */
+    void addBare(int psn) {
+        Due due = add(psn);
+        due.isRead = true; // of no bytes
+        due.length = 0;
+        due.psns = 1;
         workUnlessPausing();
     }
 

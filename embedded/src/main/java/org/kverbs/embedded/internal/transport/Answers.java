@@ -7,7 +7,10 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.memory.Memory;
 
-/** Answers the peer of a reliable queue pair: with acknowledgements, data of reads, and old values of atomics. */
+/**
+ * Answers the peer of a reliable queue pair: with acknowledgements, data of reads, old values of atomics, and bare
+ * responses to atomic writes and flushes.
+ */
 final class Answers {
 
     /** The result of {@link #checkRead} and {@link #checkAtomic} for a request that is permitted. */
@@ -15,6 +18,7 @@ final class Answers {
 
     private final Qp qp;
     private final AnswerQueue queue;
+    final Placements placements;
     // The last atomics in a ring: a repeated request must not be carried out twice (IBA volume 1, 9.7.5.1.5).
     private int[] atomicPsns = {};
     private long[] atomicValues = {};
@@ -26,6 +30,7 @@ final class Answers {
     Answers(Qp qp) {
         this.qp = qp;
         this.queue = new AnswerQueue(qp);
+        this.placements = new Placements(qp);
     }
 
     void start() {
@@ -132,6 +137,11 @@ final class Answers {
         queue.addAtomic(request.psn, before);
     }
 
+    /** Answers an atomic write or a flush. */
+    void bare(Packet request) {
+        queue.addBare(request.psn);
+    }
+
     /** Answers a request that was carried out before, and whose answer may be lost (IBA volume 1, 9.7.5.1.4). */
     void repeat(Packet request, int lastDone, KeyUser user) {
         switch (Opcode.operation(request.opcode)) {
@@ -149,6 +159,12 @@ final class Answers {
                         queue.addAtomic(request.psn, atomicValues[i]);
                         return;
                     }
+                }
+            }
+            case Opcode.RC_ATOMIC_WRITE, Opcode.RC_FLUSH -> {
+                // Carried out once: a second atomic write would undo what was written since.
+                if (makeRoom(request.psn)) {
+                    queue.addBare(request.psn);
                 }
             }
             default -> queue.acknowledge(lastDone, Nak.ACK);

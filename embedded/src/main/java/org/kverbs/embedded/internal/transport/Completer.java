@@ -230,7 +230,7 @@ final class Completer {
         completeHead();
     }
 
-    /** Handles data of a read, or the answer to an atomic. */
+    /** Handles data of a read, or the answer to an atomic, an atomic write or a flush. */
     void answered(Packet packet) {
         SendWqe wqe = firstUnanswered();
         if (wqe == null) {
@@ -248,6 +248,8 @@ final class Completer {
             fail(wqe, IbvWcStatus.IBV_WC_BAD_RESP_ERR);
         } else if (wqe.isAtomic()) {
             takeOriginal(wqe, packet);
+        } else if (wqe.isAnsweredBare()) {
+            takeBare(wqe, packet);
         } else {
             takeData(wqe, packet);
         }
@@ -268,6 +270,14 @@ final class Completer {
     private void takeOriginal(SendWqe wqe, Packet packet) {
         Memory.putLong(qp.scratch(), packet.originalValue);
         finish(wqe, 1, wqe.copy(0, qp.scratch(), Long.BYTES, qp));
+    }
+
+    private void takeBare(SendWqe wqe, Packet packet) {
+        if (packet.opcode != Opcode.RC_READ_RESPONSE_ONLY || packet.payloadLength != 0) {
+            fail(wqe, IbvWcStatus.IBV_WC_BAD_RESP_ERR);
+            return;
+        }
+        finish(wqe, 1, true);
     }
 
     private void takeData(SendWqe wqe, Packet packet) {

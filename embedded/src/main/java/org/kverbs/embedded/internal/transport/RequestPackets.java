@@ -9,6 +9,7 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.abi.IbvWrOpcode;
+import org.kverbs.internal.memory.Memory;
 
 /** Fills the packets of the requests of a connected queue pair: the fields that depend on the operation. */
 final class RequestPackets {
@@ -50,6 +51,28 @@ final class RequestPackets {
         packet.rkey = wqe.rkey;
         packet.swapOrAdd = swap ? wqe.swap : wqe.compareOrAdd;
         packet.compare = swap ? wqe.compareOrAdd : 0;
+        return 1;
+    }
+
+    /** Fills the packet of an atomic write. Returns how many PSNs it takes. */
+    int atomicWrite(SendWqe wqe) {
+        packet.opcode = Opcode.RC_ATOMIC_WRITE;
+        packet.remoteAddress = wqe.remoteAddress;
+        packet.rkey = wqe.rkey;
+        packet.dmaLength = Long.BYTES;
+        packet.payload = staging();
+        packet.payloadLength = Long.BYTES;
+        Memory.putLong(packet.payload, wqe.compareOrAdd);
+        return 1;
+    }
+
+    /** Fills the packet of a flush. Returns how many PSNs it takes. */
+    int flush(SendWqe wqe) {
+        packet.opcode = Opcode.RC_FLUSH;
+        packet.remoteAddress = wqe.remoteAddress;
+        packet.rkey = wqe.rkey;
+        packet.dmaLength = (int) wqe.compareOrAdd;
+        packet.placement = wqe.placement;
         return 1;
     }
 

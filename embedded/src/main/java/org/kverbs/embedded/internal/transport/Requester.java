@@ -24,7 +24,7 @@ final class Requester {
     private final RequestPackets packets;
     private int nextPsn;
     private int sentEnd;
-    /** Reads and atomics in flight. */
+    /** Reads, atomics, atomic writes and flushes in flight. */
     private int answersDue;
     private int sinceAckRequest;
     /** True if the peer answers the packet that was sent last. */
@@ -121,7 +121,7 @@ final class Requester {
         return sentEnd;
     }
 
-    /** Notes that the whole answer to a read or an atomic came. */
+    /** Notes that the whole answer to a request came. */
     void answered() {
         answersDue--;
     }
@@ -199,7 +199,7 @@ final class Requester {
         }
         if (wqe.isAnswered()) {
             if (qp.maxReadAtomic == 0) {
-                return fail(wqe, IbvWcStatus.IBV_WC_LOC_QP_OP_ERR); // the queue pair permits no reads or atomics
+                return fail(wqe, IbvWcStatus.IBV_WC_LOC_QP_OP_ERR); // it permits none of these operations
             }
             if (answersDue >= qp.maxReadAtomic) {
                 return false;
@@ -252,6 +252,10 @@ final class Requester {
             covered = packets.read(wqe, room);
         } else if (wqe.isAtomic()) {
             covered = packets.atomic(wqe);
+        } else if (wqe.isAtomicWrite()) {
+            covered = packets.atomicWrite(wqe);
+        } else if (wqe.isFlush()) {
+            covered = packets.flush(wqe);
         } else {
             covered = packets.data(wqe);
         }

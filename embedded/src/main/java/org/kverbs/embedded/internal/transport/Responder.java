@@ -159,6 +159,7 @@ final class Responder {
         switch (opcode) {
             case Opcode.RC_READ_REQUEST -> read(packet);
             case Opcode.RC_COMPARE_SWAP, Opcode.RC_FETCH_ADD -> atomic(packet);
+            case Opcode.RC_ATOMIC_WRITE, Opcode.RC_FLUSH -> place(packet);
             default -> {
                 if (isSend(opcode)) {
                     send(packet);
@@ -337,6 +338,23 @@ final class Responder {
         expectedPsn = Psn.plus(expectedPsn, 1);
         answers.countMessage();
         answers.atomic(packet, before);
+    }
+
+    /** Carries out an atomic write or a flush. Requests are carried out in order: all writes before it are done. */
+    private void place(Packet packet) {
+        int problem = answers.placements.check(packet);
+        if (problem < 0 && answers.isFull()) {
+            takeAsLost();
+            return;
+        }
+        if (problem >= 0) {
+            refuse(problem, status(problem));
+            return;
+        }
+        answers.placements.execute(packet);
+        expectedPsn = Psn.plus(expectedPsn, 1);
+        answers.countMessage();
+        answers.bare(packet);
     }
 
     private static int status(int nak) {

@@ -9,6 +9,7 @@ import org.kverbs.embedded.internal.objects.Mr;
 import org.kverbs.embedded.internal.objects.Mw;
 import org.kverbs.embedded.internal.objects.Occupancy;
 import org.kverbs.embedded.internal.objects.Referenced;
+import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvMwType;
@@ -40,6 +41,9 @@ public final class SendQueue {
             | 1 << IbvWrOpcode.IBV_WR_RDMA_READ
             | 1 << IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP
             | 1 << IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD;
+    /** What only an extended queue pair that was made for it has. */
+    private static final int OF_PLACEMENT =
+            1 << IbvWrOpcode.IBV_WR_ATOMIC_WRITE | 1 << PlacementExtensions.IBV_WR_FLUSH;
 
     /** The bits of {@code enum ibv_qp_create_send_ops_flags}, by {@code enum ibv_wr_opcode}. */
     private static final int[] FLAGS = {
@@ -53,6 +57,12 @@ public final class SendQueue {
         IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_LOCAL_INV,
         IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_BIND_MW,
         IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND_WITH_INV,
+        0, // TSO
+        0, // DRIVER1
+        0,
+        0,
+        PlacementExtensions.IBV_QP_EX_WITH_FLUSH,
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_ATOMIC_WRITE,
     };
 
     private final Qp qp;
@@ -68,6 +78,8 @@ public final class SendQueue {
     private int head;
     private int size;
     private int cursor;
+    /** What the queue pair was made for of {@link #OF_PLACEMENT}. */
+    private int optional;
 
     SendQueue(Qp qp, Referenced referenced, int capacity, int maxEntries, int maxInline) {
         this.qp = qp;
@@ -245,8 +257,17 @@ public final class SendQueue {
         }
     }
 
+    /** The opcodes that the queue pair takes: bit n for the constant n of {@code enum ibv_wr_opcode}. */
     private int allowed() {
-        return opcodes(qp.type);
+        return opcodes(qp.type) & ~OF_PLACEMENT | optional;
+    }
+
+    /** Lets the queue pair take the placement operations among {@code enum ibv_qp_create_send_ops_flags}. */
+    public void permit(long operations) {
+        optional = 0;
+        for (int opcode = 0; opcode < FLAGS.length; opcode++) {
+            optional |= (operations & FLAGS[opcode]) == 0 ? 0 : 1 << opcode & OF_PLACEMENT;
+        }
     }
 
     /** Returns the bits of {@code enum ibv_qp_create_send_ops_flags} that a type of queue pair supports. */
@@ -260,7 +281,8 @@ public final class SendQueue {
 
     private static int opcodes(int type) {
         return switch (type) {
-            case IbvQpType.IBV_QPT_RC, IbvQpType.IBV_QPT_XRC_SEND -> OF_RELIABLE;
+            case IbvQpType.IBV_QPT_RC -> OF_RELIABLE | OF_PLACEMENT;
+            case IbvQpType.IBV_QPT_XRC_SEND -> OF_RELIABLE;
             case IbvQpType.IBV_QPT_XRC_RECV -> 0;
             case IbvQpType.IBV_QPT_UC -> OF_CONNECTED;
             default -> OF_ALL;
@@ -299,6 +321,7 @@ public final class SendQueue {
                 wqe.rkey = Memory.getInt(request + IbvSendWr.WR_ATOMIC_RKEY);
                 yield wqe.length < 8 || wqe.isInline() || (wqe.remoteAddress & 7) != 0 ? -Errno.EINVAL : 0;
             }
+            case IbvWrOpcode.IBV_WR_ATOMIC_WRITE, PlacementExtensions.IBV_WR_FLUSH -> readPlacement(wqe, request);
             case IbvWrOpcode.IBV_WR_BIND_MW -> readBind(wqe, request);
             case IbvWrOpcode.IBV_WR_LOCAL_INV -> 0;
             default -> {
@@ -310,6 +333,24 @@ public final class SendQueue {
                 yield wqe.isRead() && wqe.isInline() ? -Errno.EINVAL : 0;
             }
         };
+    }
+
+    /** Reads an atomic write or a flush; see {@link PlacementExtensions}. */
+    private static int readPlacement(SendWqe wqe, long request) {
+        wqe.remoteAddress = Memory.getLong(request + IbvSendWr.WR_ATOMIC_REMOTE_ADDR);
+        wqe.rkey = Memory.getInt(request + IbvSendWr.WR_ATOMIC_RKEY);
+        wqe.compareOrAdd = Memory.getLong(request + PlacementExtensions.VALUE);
+        if (wqe.count != 0 || wqe.isInline()) {
+            return -Errno.EINVAL; // the request has all its bytes
+        }
+        if (wqe.isAtomicWrite()) {
+            wqe.length = Long.BYTES;
+            return (wqe.remoteAddress & 7) == 0 ? 0 : -Errno.EINVAL;
+        }
+        wqe.placement = Feth.of(
+                Memory.getInt(request + PlacementExtensions.TYPE), Memory.getInt(request + PlacementExtensions.LEVEL));
+        boolean fits = wqe.compareOrAdd >= 0 && wqe.compareOrAdd <= Hca.MAX_MESSAGE;
+        return fits && Feth.isValid(wqe.placement) ? 0 : -Errno.EINVAL;
     }
 
     private int readDatagram(SendWqe wqe, long request) {

@@ -9,6 +9,7 @@ import org.kverbs.embedded.internal.objects.Mw;
 import org.kverbs.embedded.internal.watch.Posted;
 import org.kverbs.embedded.internal.watch.Watch;
 import org.kverbs.embedded.internal.wire.Opcode;
+import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvWcOpcode;
@@ -31,8 +32,11 @@ final class SendWqe {
     int immediate;
     long remoteAddress;
     int rkey;
+    /** Of an atomic write the value, of a flush the bytes to flush. */
     long compareOrAdd;
     long swap;
+    /** Of a flush: a FETH. */
+    int placement;
     /** The bytes of all entries. */
     long length;
     int count;
@@ -107,9 +111,22 @@ final class SendWqe {
         return opcode == IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD;
     }
 
-    /** Tells whether the peer answers with data. */
+    boolean isAtomicWrite() {
+        return opcode == IbvWrOpcode.IBV_WR_ATOMIC_WRITE;
+    }
+
+    boolean isFlush() {
+        return opcode == PlacementExtensions.IBV_WR_FLUSH;
+    }
+
+    /** Tells whether the peer answers with a response that has no data (IBA volume 1, annex A19). */
+    boolean isAnsweredBare() {
+        return isAtomicWrite() || isFlush();
+    }
+
+    /** Tells whether the peer answers with a response of its own; an acknowledgement is not enough. */
     boolean isAnswered() {
-        return isRead() || isAtomic();
+        return isRead() || isAtomic() || isAnsweredBare();
     }
 
     /** Tells whether the request involves no peer. */
@@ -198,6 +215,8 @@ final class SendWqe {
             case IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD -> IbvWcOpcode.IBV_WC_FETCH_ADD;
             case IbvWrOpcode.IBV_WR_LOCAL_INV -> IbvWcOpcode.IBV_WC_LOCAL_INV;
             case IbvWrOpcode.IBV_WR_BIND_MW -> IbvWcOpcode.IBV_WC_BIND_MW;
+            case IbvWrOpcode.IBV_WR_ATOMIC_WRITE -> IbvWcOpcode.IBV_WC_ATOMIC_WRITE;
+            case PlacementExtensions.IBV_WR_FLUSH -> PlacementExtensions.IBV_WC_FLUSH;
             default -> IbvWcOpcode.IBV_WC_SEND;
         };
     }

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.MemoryKey;
 import org.kverbs.embedded.internal.objects.Mr;
 import org.kverbs.embedded.internal.objects.Mw;
+import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvMwType;
@@ -16,6 +17,9 @@ final class Windows {
 
     private static final int INDEX = ~0xff;
     private static final int WRITES = IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE | IbvAccessFlags.IBV_ACCESS_REMOTE_ATOMIC;
+
+    private static final int FLUSHES =
+            PlacementExtensions.IBV_ACCESS_FLUSH_GLOBAL | PlacementExtensions.IBV_ACCESS_FLUSH_PERSISTENT;
 
     private final Qp qp;
 
@@ -62,6 +66,8 @@ final class Windows {
             // a program that may not write to the region can't let peers write to it
             need |= IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE;
         }
+        // a window permits no flush that its region does not permit
+        need |= wqe.bindAccess & FLUSHES;
         return region != null
                 && isThere(region)
                 && region.pd.protects(qp.pd)

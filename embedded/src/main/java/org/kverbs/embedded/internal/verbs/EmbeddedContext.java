@@ -48,7 +48,9 @@ public final class EmbeddedContext implements VerbsContext {
             "ibv_alloc_null_mr",
             "ibv_alloc_dm",
             "ibv_advise_mr",
-            "ibv_open_xrcd");
+            "ibv_open_xrcd",
+            "ibv_wr_atomic_write",
+            "ibv_wr_flush");
 
     /** The length of an implicit region: SIZE_MAX (man 3 ibv_reg_mr). */
     private static final long WHOLE_ADDRESS_SPACE = -1;
@@ -435,7 +437,7 @@ public final class EmbeddedContext implements VerbsContext {
     }
 
     @Override
-    public QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData) {
+    public QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData, int operations) {
         return queuePair(qp).whole();
     }
 

@@ -9,6 +9,8 @@ import org.kverbs.embedded.internal.objects.Mw;
 import org.kverbs.embedded.internal.objects.Pd;
 import org.kverbs.embedded.internal.objects.Structures;
 import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.internal.PlacementExtensions;
+import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.abi.IbvMr;
@@ -29,6 +31,7 @@ final class MemoryVerbs {
             | IbvAccessFlags.IBV_ACCESS_ZERO_BASED
             | IbvAccessFlags.IBV_ACCESS_ON_DEMAND
             | IbvAccessFlags.IBV_ACCESS_HUGETLB
+            | PlacementExtensions.IBV_ACCESS_FLUSH_GLOBAL
             | IbvAccessFlags.IBV_ACCESS_RELAXED_ORDERING;
 
     /** No system maps memory below this address: a null pointer plus an offset ends here. */
@@ -76,7 +79,7 @@ final class MemoryVerbs {
         long length = range.byteSize();
         Pd domain = domains.get(pd);
         if (domain == null || !isAccess(access)) {
-            return -Errno.EINVAL;
+            return refuseAccess(access);
         }
         if (address >= 0 && address < LOWEST_ADDRESS) {
             return -Errno.EFAULT; // memory that is not mapped above this address fails only when it is used
@@ -133,6 +136,13 @@ final class MemoryVerbs {
             Memory.putInt(structure + IbvMr.RKEY, region.key);
         }
         return structure;
+    }
+
+    private int refuseAccess(int access) {
+        return (access & PlacementExtensions.IBV_ACCESS_FLUSH_PERSISTENT) == 0
+                ? -Errno.EINVAL
+                : Refusal.because(
+                        Errno.EINVAL, hca.name + " flushes to global visibility only: leave out FLUSH_PERSISTENT.");
     }
 
     /** Checks access flags: a region that peers may write to must permit local writes (man 3 ibv_reg_mr). */

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import org.kverbs.embedded.DeviceLimits;
 import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAtomicCap;
 import org.kverbs.internal.abi.IbvDeviceAttr;
@@ -50,6 +51,9 @@ final class Queries {
             | IbvOdpTransportCapBits.IBV_ODP_SUPPORT_READ
             | IbvOdpTransportCapBits.IBV_ODP_SUPPORT_ATOMIC;
 
+    /** The abilities that only {@code device_cap_flags_ex} has room for. */
+    private static final long CAN_EX =
+            PlacementExtensions.DEVICE_FLUSH_GLOBAL | PlacementExtensions.DEVICE_ATOMIC_WRITE;
     /** The port's physical states LinkUp and Disabled (IBA volume 1, 14.2.5.6), for which verbs.h has no names. */
     private static final int LINK_UP = 5;
 
@@ -126,7 +130,7 @@ final class Queries {
             putLong(to, IbvDeviceAttrEx.MAX_DM_SIZE, Limits.DEVICE_MEMORY);
         }
         if (to.byteSize() > IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX) {
-            putLong(to, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX, CAN);
+            putLong(to, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX, CAN | CAN_EX);
         }
         return device(to);
     }

@@ -175,7 +175,11 @@ final class QueuePairVerbs {
             return createXrcReceiver(
                     xrcDomains.get(Memory.getLong(at + IbvQpInitAttrEx.XRCD)), at + IbvQpInitAttrEx.CAP);
         }
-        return create(Memory.getLong(at + IbvQpInitAttrEx.PD), at); // both structures begin with the same fields
+        long structure = create(Memory.getLong(at + IbvQpInitAttrEx.PD), at); // both begin with the same fields
+        if (structure > 0 && (mask & IbvQpInitAttrMask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
+            queuePairs.require(structure).sends.permit(operations);
+        }
+        return structure;
     }
 
     private QpAttributes attributes(Qp qp) {

@@ -36,6 +36,10 @@ public final class Opcode {
     public static final int RC_FETCH_ADD = 0x14;
     public static final int RC_SEND_LAST_INVALIDATE = 0x16;
     public static final int RC_SEND_ONLY_INVALIDATE = 0x17;
+    /** Annex A19. */
+    public static final int RC_FLUSH = 0x1c;
+    /** Annex A19. */
+    public static final int RC_ATOMIC_WRITE = 0x1d;
 
     public static final int UC_SEND_FIRST = 0x20;
     public static final int UC_SEND_MIDDLE = 0x21;
@@ -62,6 +66,7 @@ public final class Opcode {
     static final int BTH_LENGTH = 12;
     static final int DETH_LENGTH = 8;
     static final int XRCETH_LENGTH = 4;
+    static final int FETH_LENGTH = 4;
     static final int RETH_LENGTH = 16;
     static final int ATOMIC_ETH_LENGTH = 28;
     static final int AETH_LENGTH = 4;
@@ -86,6 +91,7 @@ public final class Opcode {
     private static final int REQUEST = 1 << 12;
     private static final int RESPONSE = 1 << 13;
     private static final int XRCETH = 1 << 14;
+    private static final int FETH = 1 << 15;
     /** The bits from here up hold the length of the headers in bytes. */
     private static final int LENGTH_SHIFT = 16;
 
@@ -97,6 +103,8 @@ public final class Opcode {
         sendsAndWrites(XRC);
         reliable(RC);
         reliable(XRC);
+        put(RC_FLUSH, REQUEST | ONLY | FETH | RETH);
+        put(RC_ATOMIC_WRITE, REQUEST | ONLY | RETH | PAYLOAD);
         put(UD_SEND_ONLY, REQUEST | ONLY | DETH | PAYLOAD);
         put(UD_SEND_ONLY_IMMEDIATE, REQUEST | ONLY | DETH | IMMEDIATE | PAYLOAD);
         TRAITS[CNP] = (BTH_LENGTH + CNP_RESERVED) << LENGTH_SHIFT;
@@ -138,6 +146,7 @@ public final class Opcode {
         int length = BTH_LENGTH
                 + ((traits & DETH) != 0 ? DETH_LENGTH : 0)
                 + ((traits & XRCETH) != 0 ? XRCETH_LENGTH : 0)
+                + ((traits & FETH) != 0 ? FETH_LENGTH : 0)
                 + ((traits & RETH) != 0 ? RETH_LENGTH : 0)
                 + ((traits & ATOMIC_ETH) != 0 ? ATOMIC_ETH_LENGTH : 0)
                 + ((traits & AETH) != 0 ? AETH_LENGTH : 0)
@@ -197,8 +206,8 @@ public final class Opcode {
     }
 
     /**
-     * Tells whether the message consists of this packet alone; true also for read requests, atomic requests and
-     * acknowledgements.
+     * Tells whether the message consists of this packet alone; true also for read requests, flushes, atomic
+     * requests and acknowledgements.
      */
     public static boolean isOnly(int opcode) {
         return has(opcode, ONLY);
@@ -217,6 +226,11 @@ public final class Opcode {
     /** Tells whether there is an XRCETH: the number of a shared receive queue. IBA volume 1, 9.3. */
     public static boolean hasXrcEth(int opcode) {
         return has(opcode, XRCETH);
+    }
+
+    /** Tells whether there is a FETH: how far, and what part of a region, a flush concerns. IBA volume 1, annex A19. */
+    public static boolean hasFeth(int opcode) {
+        return has(opcode, FETH);
     }
 
     /** Tells whether there is a RETH: address, key and length of the whole transfer. IBA volume 1, 9.3. */

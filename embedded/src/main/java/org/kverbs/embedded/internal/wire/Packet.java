@@ -41,6 +41,9 @@ public final class Packet extends Event {
     /** XRCETH: the number of the shared receive queue that the request names. */
     public int sharedQueue;
 
+    // FETH, annex A19: enum ibv_placement_type in bits 0 to 3, enum ibv_selectivity_level in bits 4 and 5.
+    public int placement;
+
     // RETH and the address part of AtomicETH.
     public long remoteAddress;
     public int rkey;
@@ -103,6 +106,7 @@ public final class Packet extends Event {
         destinationQp = from.destinationQp;
         psn = from.psn;
         sharedQueue = from.sharedQueue;
+        placement = from.placement;
         remoteAddress = from.remoteAddress;
         rkey = from.rkey;
         dmaLength = from.dmaLength;

@@ -66,6 +66,10 @@ public final class PacketCodec {
             NetworkOrder.putInt(next, p.sharedQueue & LOW_24);
             next += Opcode.XRCETH_LENGTH;
         }
+        if (Opcode.hasFeth(opcode)) {
+            NetworkOrder.putInt(next, p.placement);
+            next += Opcode.FETH_LENGTH;
+        }
         if (Opcode.hasReth(opcode)) {
             NetworkOrder.putLong(next, p.remoteAddress);
             NetworkOrder.putLong(next + 8, (long) p.rkey << 32 | Integer.toUnsignedLong(p.dmaLength));
@@ -139,6 +143,10 @@ public final class PacketCodec {
         if (Opcode.hasXrcEth(opcode)) {
             p.sharedQueue = NetworkOrder.getInt(next) & LOW_24;
             next += Opcode.XRCETH_LENGTH;
+        }
+        if (Opcode.hasFeth(opcode)) {
+            p.placement = NetworkOrder.getInt(next);
+            next += Opcode.FETH_LENGTH;
         }
         if (Opcode.hasReth(opcode)) {
             p.remoteAddress = NetworkOrder.getLong(next);
