@@ -5,7 +5,7 @@ enum RegionKind {
     /** Memory of this process that the program gave, or that the region owns. */
     PROGRAM("memory region", ""),
     /** No memory: {@code ibv_alloc_null_mr}. */
-    NULL("null region", "it has no memory: reads give zeros, and writes are dropped"),
+    NULL("null region", "requests read zeros from it, and what they write to it is dropped"),
     /** Whatever memory of this process the program uses it for: implicit on-demand paging. */
     IMPLICIT("implicit region", "it is the whole address space: take slice(MemorySegment) or remote(MemorySegment)"),
     /** Memory of the device: {@code ibv_reg_dm_mr}. */

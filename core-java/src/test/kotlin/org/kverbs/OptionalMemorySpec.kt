@@ -31,8 +31,8 @@ class OptionalMemorySpec :
                 region.describe() shouldBe "null region on null0"
                 shouldThrow<UnsupportedOperationException> { region.rkey() }
                 shouldThrow<UnsupportedOperationException> { region.slice(bench.mr.memory()) }.message shouldBe
-                    "the null region on null0 gives no memory to read and write: it has no memory: reads give zeros, " +
-                    "and writes are dropped"
+                    "the null region on null0 gives no memory to read and write: requests read zeros from it, and what " +
+                    "they write to it is dropped"
                 region.close()
                 NullVerbs.destroyed().size shouldBe 1
             }

@@ -242,9 +242,7 @@ class OnDemandPagingSpec :
             memory.byteSize() shouldBe PAGE
         }
 
-        sentence(
-            "should count the pages of an implicit region anew where other memory took the place of freed memory",
-        ) {
+        sentence("should count pages of an implicit region anew where other memory took the place of freed memory") {
             val everything = b.pd.implicitRegion(LOCAL_WRITE, REMOTE_WRITE)
             val place = Arena.ofAuto().allocate(2 * PAGE, PAGE)
             repeat(3) { round ->

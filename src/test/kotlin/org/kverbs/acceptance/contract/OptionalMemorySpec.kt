@@ -78,7 +78,7 @@ internal class OptionalMemorySpec :
             nowhere.hasMemory() shouldBe false
             nowhere.length() shouldBe Long.MAX_VALUE
             nowhere.lkey() shouldNotBe 0
-            shouldThrow<UnsupportedOperationException> { nowhere.memory() }.message shouldContain "it has no memory"
+            shouldThrow<UnsupportedOperationException> { nowhere.memory() }.message shouldContain "gives no memory"
             shouldThrow<UnsupportedOperationException> { nowhere.remote() }.message shouldContain "has no rkey"
             shouldThrow<UnsupportedOperationException> { nowhere.reregister(LOCAL_WRITE) }
         }

@@ -16,6 +16,14 @@ private fun segment(
     end: Long,
 ) = MemorySegment.ofAddress(start).reinterpret(end - start, arena, null)
 
+/** Names memory and keeps no reference to it. Its frame is gone when it returns, as that of a test is not. */
+private fun nameAndForget(known: KnownMemory): Long {
+    val memory = Arena.ofAuto().allocate(4096)
+    known.add(memory)
+    known.covers(memory.address(), 4096) shouldBe true
+    return memory.address()
+}
+
 /** Compares the ranges of an implicit region with a table that has the owner of each byte. */
 class KnownMemorySpec :
     FunSpec({
@@ -76,7 +84,7 @@ class KnownMemorySpec :
 
         test("should not keep memory that the program has no reference to") {
             val known = KnownMemory { _, _ -> }
-            val address = Arena.ofAuto().allocate(4096).also(known::add).address()
+            val address = nameAndForget(known)
             var tries = 0
             while (known.covers(address, 1) && tries++ < 100) {
                 System.gc()
