@@ -12,6 +12,7 @@
  *     open() -> Context                 queries, asynchronous events
  *                 |-> CompletionChannel       waiting for completions
  *                 |-> CompletionQueue         WorkCompletion(s), one for each request that ended
+ *                 |-> XrcDomain               XrcReceiveQueuePair
  *                 '-> ProtectionDomain
  *                       |-> MemoryRegion      MemorySlice (here), RemoteMemory (for the peer)
  *                       |-> MemoryWindow

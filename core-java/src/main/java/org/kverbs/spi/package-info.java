@@ -12,7 +12,7 @@
  *
  * <pre>
  *   VerbsProvider --> VerbsDevice --> VerbsOpenResult --> VerbsContext --> QueuePairOps, ReceiveOps, CompletionQueueOps
- *        '--> ConnectionManager
+ *        '--> ConnectionManager                               '--> XrcVerbs
  *
  *   above the seam    org.kverbs, org.kverbs.cm: call it
  *   below the seam    org.kverbs.internal.ffm, org.kverbs.embedded: implement it

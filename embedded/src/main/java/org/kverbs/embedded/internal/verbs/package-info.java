@@ -7,6 +7,7 @@
  * <pre>
  *   EmbeddedContext -- Domains, MemoryVerbs, AddressVerbs, CompletionVerbs, SharedReceiveVerbs  --&gt; objects
  *                   -- QueuePairVerbs  --&gt; transport
+ *                   -- EmbeddedXrc: calls CompletionVerbs, SharedReceiveVerbs, QueuePairVerbs
  *                   -- Queries (limits and addresses)
  * </pre>
  */
