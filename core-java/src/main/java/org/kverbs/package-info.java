@@ -14,6 +14,7 @@
  *                 |-> CompletionQueue         WorkCompletion(s), one for each request that ended
  *                 |-> DeviceMemory            memory of the device, if it has some
  *                 |-> ThreadDomain            for a parent domain: ProtectionDomain.parentDomain
+ *                 |-> XrcDomain               XrcReceiveQueuePair
  *                 '-> ProtectionDomain
  *                       |-> MemoryRegion      MemorySlice (here), RemoteMemory (for the peer)
  *                       |-> MemoryWindow

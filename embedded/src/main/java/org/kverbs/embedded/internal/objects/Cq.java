@@ -37,7 +37,7 @@ public final class Cq implements CompletionQueueOps {
 
     public final long address;
     public final @Nullable Channel<Cq> channel;
-    /** The queue pairs that use this queue. */
+    /** The queue pairs and the shared receive queues of XRC that use this queue. */
     public final Set<CompletionUser> users = new LinkedHashSet<>();
     private final DeviceState device;
     private final AsyncEvents events;

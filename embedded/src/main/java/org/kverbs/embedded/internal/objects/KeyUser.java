@@ -2,11 +2,11 @@ package org.kverbs.embedded.internal.objects;
 
 /**
  * Represents a queue pair to the memory keys, which check for whom memory is used. Each queue pair is one object,
- * compared by identity.
+ * compared by identity. For a request of XRC the shared receive queue that it names stands in place of the queue pair.
  */
 public interface KeyUser {
 
-    /** Returns the protection domain of the queue pair. */
+    /** Returns the protection domain of the queue pair or shared receive queue. */
     Pd pd();
 
     /** Returns the memory keys of the device. */

@@ -1,7 +1,7 @@
 package org.kverbs.embedded.internal.objects;
 
-import org.kverbs.embedded.internal.watch.Posted;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.watch.Posted;
 import org.kverbs.internal.abi.IbvEventType;
 
 /**

@@ -8,6 +8,7 @@
  *   EmbeddedContext -- Domains, MemoryVerbs, AddressVerbs, CompletionVerbs, SharedReceiveVerbs  --&gt; objects
  *                   -- EmbeddedOptionalMemory -- Advice  --&gt; objects
  *                   -- QueuePairVerbs  --&gt; transport
+ *                   -- EmbeddedXrc: calls CompletionVerbs, SharedReceiveVerbs, QueuePairVerbs
  *                   -- Queries (limits and addresses)
  * </pre>
  */
