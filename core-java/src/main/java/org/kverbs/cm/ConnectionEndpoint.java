@@ -73,7 +73,7 @@ public final class ConnectionEndpoint implements AutoCloseable {
         this.options = options;
         this.event = connection.request();
         try {
-            this.resources = new EndpointResources(connection.id(), options);
+            this.resources = new EndpointResources(connection, options);
         } catch (RuntimeException e) {
             Closing.after(e, List.of(connection));
             throw e;

@@ -43,6 +43,7 @@ public final class ConnectionListener implements AutoCloseable {
      *
      * @return an endpoint whose {@link ConnectionEndpoint#event} is the request
      * @throws ConnectionTimeoutException if none comes in time
+     * @throws ConnectionException if the peer of the request has gone meanwhile
      * @throws RdmaSystemException if the device refuses the queue pair
      * @throws IllegalArgumentException if the request came to another device than that of the options' protection
      *     domain

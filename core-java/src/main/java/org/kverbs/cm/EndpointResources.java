@@ -11,7 +11,6 @@ import org.kverbs.ProtectionDomain;
 import org.kverbs.QueuePair;
 import org.kverbs.QueuePairInitAttributes;
 import org.kverbs.SharedReceiveQueue;
-import org.kverbs.attributes.QueuePairState;
 import org.kverbs.attributes.QueuePairType;
 
 /**
@@ -26,9 +25,9 @@ final class EndpointResources implements AutoCloseable {
     private final List<AutoCloseable> owned = new ArrayList<>();
 
     /** Makes the queue pair on the device that the id is bound to, in INIT. If that fails, nothing stays open. */
-    EndpointResources(ConnectionId id, EndpointOptions options) {
+    EndpointResources(SynchronousConnectionId connection, EndpointOptions options) {
         try {
-            domain = domain(id, options);
+            domain = domain(connection.id(), options);
             CompletionQueue sendCq = options.sendCq();
             CompletionQueue receiveCq = options.receiveCq();
             queuePair = domain.queuePair(new QueuePairInitAttributes(
@@ -39,7 +38,7 @@ final class EndpointResources implements AutoCloseable {
                     options.capabilities(),
                     false));
             owned.addFirst(queuePair);
-            id.prepare(queuePair, QueuePairState.INIT);
+            connection.toInit(queuePair);
         } catch (RuntimeException e) {
             Closing.after(e, owned);
             throw e;

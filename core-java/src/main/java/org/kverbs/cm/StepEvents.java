@@ -110,9 +110,14 @@ final class StepEvents {
             }
             return event;
         } catch (IllegalStateException e) {
-            boolean isMine = id.channel() == channel && !channel.isOpen();
-            throw isMine ? id.lifetime.closed() : e; // the program knows the id, not its channel
+            throw named(e);
         }
+    }
+
+    /** Returns the exception for a closed id in place of one for its channel, which the program does not know. */
+    RuntimeException named(RuntimeException failure) {
+        boolean isClosed = failure instanceof IllegalStateException && id.channel() == channel && !channel.isOpen();
+        return isClosed ? id.lifetime.closed() : failure;
     }
 
     private static boolean isEnd(ConnectionEventType type) {

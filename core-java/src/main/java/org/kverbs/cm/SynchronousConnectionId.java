@@ -195,7 +195,7 @@ public final class SynchronousConnectionId implements AutoCloseable {
                 return of(asked.id(), asked);
             } catch (RuntimeException e) {
                 asked.id().close();
-                throw e;
+                throw events.named(e);
             }
         });
     }
@@ -225,6 +225,15 @@ public final class SynchronousConnectionId implements AutoCloseable {
                 : parameters.withReads(
                         Math.min(parameters.responderResources(), asked.responderResources()),
                         Math.min(parameters.initiatorDepth(), asked.initiatorDepth()));
+    }
+
+    /** Moves a queue pair to INIT; the exception says so if the peer of a request has gone. */
+    void toInit(QueuePair qp) {
+        if (request == null) {
+            id.prepare(qp, QueuePairState.INIT);
+        } else {
+            withPeer(ConnectionStep.ACCEPT, () -> id.prepare(qp, QueuePairState.INIT));
+        }
     }
 
     /** Moves a queue pair to RTS, and lets a sender that finds no receive here try again soon. */
