@@ -16,8 +16,8 @@ import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AddressAttributes
 import org.kverbs.attributes.AtomicCapability
 import org.kverbs.attributes.CompletionField
-import org.kverbs.attributes.MemoryAdvice
 import org.kverbs.attributes.Feature
+import org.kverbs.attributes.MemoryAdvice
 import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.RateLimit
