@@ -15,9 +15,6 @@ import org.kverbs.attributes.MemoryAdvice
 import java.lang.foreign.Arena
 import java.lang.foreign.MemorySegment
 
-private const val KIND_OF_MR = 2
-private const val KIND_OF_DM = 9
-
 /** Tests the kinds of memory that not every device has on a library that has all of them. */
 class OptionalMemorySpec :
     FunSpec({
@@ -31,8 +28,8 @@ class OptionalMemorySpec :
                 region.describe() shouldBe "null region on null0"
                 shouldThrow<UnsupportedOperationException> { region.rkey() }
                 shouldThrow<UnsupportedOperationException> { region.slice(bench.mr.memory()) }.message shouldBe
-                    "the null region on null0 gives no memory to read and write: requests read zeros from it, and what " +
-                    "they write to it is dropped"
+                    "the null region on null0 gives no memory to read and write: requests read zeros from it, and " +
+                    "what they write to it is dropped"
                 region.close()
                 NullVerbs.destroyed().size shouldBe 1
             }
@@ -86,12 +83,12 @@ class OptionalMemorySpec :
             NullVerbs.live() shouldBe emptyMap()
         }
 
-        for ((kind, what) in mapOf(KIND_OF_MR to "a region", KIND_OF_DM to "device memory")) {
+        for ((kind, what) in mapOf(NullVerbs.Kind.MR to "a region", NullVerbs.Kind.DM to "device memory")) {
             test("should say that $what is in use when the library does not end it, and end it later") {
                 NullBench().use { bench ->
                     val memory = bench.context.deviceMemory(64)
                     bench.pd.register(memory, LOCAL_WRITE)
-                    NullVerbs.set(NullVerbs.Option.KEEP_KIND, kind)
+                    NullVerbs.set(NullVerbs.Option.KEEP_KIND, kind.ordinal)
                     NullVerbs.set(NullVerbs.Option.KEEP_ERRNO, 16)
                     shouldThrow<RdmaSystemException> { memory.close() }.errnoName() shouldBe "EBUSY"
                     NullVerbs.set(NullVerbs.Option.KEEP_KIND, -1)
