@@ -31,6 +31,7 @@ private val ALL =
         AccessFlag.REMOTE_WRITE,
         AccessFlag.REMOTE_ATOMIC,
         AccessFlag.MW_BIND,
+        AccessFlag.FLUSH_GLOBAL,
     )
 
 /**
