@@ -70,7 +70,8 @@ public final class Context extends Resource {
 
     /**
      * Returns whether the device, its driver and the installed library have a feature. With a device of libibverbs it
-     * looks at the functions of the driver: the kernel can still refuse a call that the driver knows.
+     * looks at the functions of the driver, or for an operation of queue pairs at the abilities of the device: the
+     * kernel can still refuse a call that the driver knows, and an older driver an operation that the device has.
      */
     public boolean supports(Feature feature) {
         lifetime.enter();
