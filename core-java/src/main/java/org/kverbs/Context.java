@@ -71,8 +71,9 @@ public final class Context extends Resource {
 
     /**
      * Returns whether the device, its driver and the installed library have a feature. With a device of libibverbs it
-     * looks at the functions of the driver: the kernel can still refuse a call that the driver knows. For {@link
-     * Feature#ON_DEMAND_PAGING} it looks at the attributes of the device.
+     * looks at the functions of the driver, or for an operation of queue pairs and for {@link Feature#ON_DEMAND_PAGING}
+     * at the attributes of the device: the kernel can still refuse a call that the driver knows, and an older driver an
+     * operation that the device has.
      */
     public boolean supports(Feature feature) {
         if (feature == Feature.COMPLETION_TIMESTAMPS) {

@@ -83,7 +83,7 @@ public final class QueuePair extends Resource {
                         handle,
                         capabilities.maxSendSge(),
                         capabilities.maxInlineData(),
-                        QueuePairInitAttributes.operations(asked.features()))
+                        OptionalOperations.of(asked.features()))
                 : verbs.queuePairOps(handle);
         this.sends = new SendPoster(this, ops);
         this.receives =
@@ -368,6 +368,8 @@ public final class QueuePair extends Resource {
      *
      * @throws WorkRequestException if the device refuses a request; the exception has its index. The requests before it
      *     are posted, but none on an extended queue pair. ENOMEM stands for a full queue
+     * @throws UnsupportedVerbException for an atomic write or a flush on a queue pair that was not made for it; nothing
+     *     is posted
      */
     public void post(SendRequests requests) {
         sends.post(requests);

@@ -12,7 +12,6 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.QueuePairCapabilities;
 import org.kverbs.attributes.QueuePairType;
-import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.IbvQpCreateSendOpsFlags;
 import org.kverbs.internal.abi.IbvQpInitAttr;
@@ -73,7 +72,7 @@ public record QueuePairInitAttributes(
      */
     public QueuePairInitAttributes {
         features = Set.copyOf(features);
-        operations(features);
+        OptionalOperations.of(features);
         if (!features.isEmpty() && (!extended || type == QueuePairType.UC || type == QueuePairType.UD)) {
             throw new IllegalArgumentException(features + " needs an extended RC queue pair, and this is "
                     + (extended ? "" : "a plain ") + type + ": take RC and asExtended(features)");
@@ -165,21 +164,7 @@ public record QueuePairInitAttributes(
             case UC -> CONNECTED | (all ? WINDOWS : 0);
             default -> RELIABLE | (all ? WINDOWS | ATOMICS : 0);
         };
-        return usual | operations(features);
-    }
-
-    /** Returns the bits of {@code enum ibv_qp_create_send_ops_flags} of features. */
-    static int operations(Set<Feature> features) {
-        int operations = 0;
-        for (Feature feature : features) {
-            operations |= switch (feature) {
-                case ATOMIC_WRITE -> IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_ATOMIC_WRITE;
-                case FLUSH -> PlacementExtensions.IBV_QP_EX_WITH_FLUSH;
-                default -> throw new IllegalArgumentException(
-                        feature + " is not an operation of an extended queue pair: ATOMIC_WRITE and FLUSH are");
-            };
-        }
-        return operations;
+        return usual | OptionalOperations.of(features);
     }
 
     /** Returns the feature that needs the newest release of rdma-core; there must be one. */

@@ -42,7 +42,7 @@ final class SendPoster implements Posting<SendRequests> {
         this.owner = owner;
         this.ops = ops;
         this.isAddressed = owner.type() == QueuePairType.UD || owner.type() == QueuePairType.XRC_SEND;
-        this.operations = QueuePairInitAttributes.operations(owner.features());
+        this.operations = OptionalOperations.of(owner.features());
     }
 
     void post(SendRequests requests) {
@@ -152,10 +152,10 @@ final class SendPoster implements Posting<SendRequests> {
 
     /** Refuses what the queue pair was not made for. On a device it can be a function that the driver does not have. */
     private void requireOperations(SendRequests requests) {
-        int index = requests.firstLacking(operations);
-        if (index >= 0) {
-            Feature feature = Objects.requireNonNull(requests.feature(index));
-            throw UnsupportedVerbException.ofQueuePair(owner, feature, index, requests.size());
+        if ((requests.optional & ~operations) != 0) {
+            int index = OptionalOperations.firstBeyond(requests.requests, operations);
+            Feature needed = Objects.requireNonNull(OptionalOperations.neededBy(requests.requests, index));
+            throw UnsupportedVerbException.ofQueuePair(owner, needed, index, requests.size());
         }
     }
 

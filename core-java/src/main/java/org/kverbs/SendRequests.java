@@ -5,8 +5,6 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
-import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.AccessFlag;
 import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.FlushPlacement;
@@ -66,7 +64,7 @@ public final class SendRequests {
     /** True if a request binds a window, so that {@link #keepKeys} must run. */
     boolean binds;
 
-    /** The operations in the list that a queue pair can lack: {@code enum ibv_qp_create_send_ops_flags}. */
+    /** The operations in the list that a queue pair can lack; see {@link OptionalOperations}. */
     int optional;
 
     private long current;
@@ -150,41 +148,7 @@ public final class SendRequests {
             throw new IndexOutOfBoundsException(
                     "request " + index + " is not in the list, which has " + size() + ", numbered from 0");
         }
-        return WorkCompletionOpcode.ofRequest(opcode(index));
-    }
-
-    private int opcode(int index) {
-        return Memory.getInt(requests.at(index) + IbvSendWr.OPCODE);
-    }
-
-    /**
-     * Returns the index of the first request of an operation that the queue pair lacks, or -1.
-     *
-     * @param operations what the queue pair has of {@link #optional}
-     */
-    int firstLacking(int operations) {
-        if ((optional & ~operations) == 0) {
-            return -1;
-        }
-        int index = 0;
-        while ((operationOf(index) & ~operations) == 0) {
-            index++;
-        }
-        return index;
-    }
-
-    private int operationOf(int index) {
-        Feature feature = feature(index);
-        return feature == null ? 0 : QueuePairInitAttributes.operations(Set.of(feature));
-    }
-
-    /** Returns the feature that a request needs, or null. */
-    @Nullable Feature feature(int index) {
-        return switch (opcode(index)) {
-            case IbvWrOpcode.IBV_WR_ATOMIC_WRITE -> Feature.ATOMIC_WRITE;
-            case PlacementExtensions.IBV_WR_FLUSH -> Feature.FLUSH;
-            default -> null;
-        };
+        return WorkCompletionOpcode.ofRequest(Memory.getInt(requests.at(index) + IbvSendWr.OPCODE));
     }
 
     /** Returns the number of requests. */

@@ -25,13 +25,16 @@ import kotlinx.coroutines.yield
 import org.kverbs.Context
 import org.kverbs.Diagnostics
 import org.kverbs.QueuePair
+import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionException
 import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.Feature
 import org.kverbs.cm.ConnectionException
 import org.kverbs.cm.ConnectionId
 import org.kverbs.cm.ConnectionParameters
 import org.kverbs.cm.ConnectionRejectedException
 import org.kverbs.dsl.get
+import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.net.InetSocketAddress
 import java.util.concurrent.CountDownLatch
 import kotlin.coroutines.CoroutineContext
@@ -100,6 +103,30 @@ class RdmaHostSpec :
                     region.memory().getString(64) shouldBe "hello"
                     connection.disconnect()
                     served.await() shouldBe 6
+                }
+            }
+        }
+
+        test("should flush memory of a peer that was connected by its address") {
+            pair { _, listener, client, address ->
+                coroutineScope {
+                    val shared = CompletableDeferred<RemoteMemory>()
+                    val written =
+                        async {
+                            val connection = listener.accept()
+                            val rights =
+                                arrayOf(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.FLUSH_GLOBAL)
+                            val region = connection.pd.memoryRegion(64, *rights)
+                            shared.complete(region.remote())
+                            connection.awaitEnd()
+                            region.memory().get(JAVA_LONG, 8).also { connection.close() }
+                        }
+                    val connection =
+                        client.connect(address) { queuePair { extended(Feature.ATOMIC_WRITE, Feature.FLUSH) } }
+                    connection.queuePair.atomicWrite(42, to = shared.await(), offset = 8)
+                    connection.queuePair.flush(shared.await())
+                    connection.disconnect()
+                    written.await() shouldBe 42
                 }
             }
         }
