@@ -303,8 +303,8 @@ public final class Context extends Resource {
      * Opens an XRC domain ({@code ibv_open_xrcd}).
      *
      * @throws UnsupportedVerbException if the device has no XRC
-     * @throws RdmaSystemException EAGAIN if the domain does not exist and is not to be made; EINVAL if it exists and is to
-     *     be made; ENOENT, EACCES and the like for the file
+     * @throws RdmaSystemException EAGAIN if the domain does not exist and is not to be made; EINVAL if it exists and
+     *     must be a new one; ENOENT, EACCES and the like for the file
      */
     public XrcDomain xrcDomain(XrcDomainAttributes attributes) {
         String operation = "ibv_open_xrcd(" + device.name() + ", " + attributes + ")";

@@ -119,7 +119,8 @@ final class SendPoster implements Posting<SendRequests> {
         if (index >= 0) {
             String advice = datagrams
                     ? "A request of a UD queue pair needs an address: add to(addressHandle, queuePairNumber, qkey)."
-                    : "A request of an XRC_SEND queue pair names a queue of the peer: add toSharedReceiveQueue(number).";
+                    : "A request of an XRC_SEND queue pair names a queue of the peer: add"
+                            + " toSharedReceiveQueue(number).";
             throw new WorkRequestException(call(), Errno.EINVAL, advice, index, requests.size());
         }
     }

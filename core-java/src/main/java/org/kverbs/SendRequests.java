@@ -109,7 +109,7 @@ public final class SendRequests {
     }
 
     /**
-     * Returns the index of the first request that needs a shared receive queue to be sent over XRC and names none, or -1.
+     * Returns the index of the first request that XRC can't send, because it names no shared receive queue; or -1.
      */
     int firstWithoutQueue() {
         return naming == size() ? -1 : naming;
@@ -466,8 +466,8 @@ public final class SendRequests {
     }
 
     /**
-     * Names the peer's shared receive queue for a request over XRC, whatever its operation: a message takes a receive of
-     * that queue, and a write, a read or an atomic reaches the memory of that queue's protection domain.
+     * Names the peer's shared receive queue for a request over XRC, whatever its operation: a message takes a receive
+     * of that queue, and a write, a read or an atomic reaches the memory of that queue's protection domain.
      *
      * @param number the {@linkplain SharedReceiveQueue#number number} of the queue, 24 bits
      */

@@ -7,8 +7,8 @@ import org.kverbs.internal.abi.OpenFlags;
 /**
  * Which XRC domain to open, and whether to make it ({@code struct ibv_xrcd_init_attr}).
  *
- * @param file the file that names the domain, by its inode: whoever opens the same file gets the same domain. Null for a
- *     domain that nobody else can open. The file's contents do not matter
+ * @param file the file that names the domain, by its inode: programs that open the same file get the same domain. Null
+ *     for a domain that no other program can open. The file's contents do not matter
  * @param create whether to make the domain, and the file, if they do not exist ({@code O_CREAT})
  * @param exclusive whether to refuse a domain that exists ({@code O_EXCL})
  */

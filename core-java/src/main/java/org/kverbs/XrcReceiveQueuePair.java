@@ -85,8 +85,8 @@ public final class XrcReceiveQueuePair extends Resource {
     }
 
     /**
-     * Connects to a peer's XRC_SEND queue pair: moves this queue pair from RESET to INIT, RTR and RTS. The peer connects
-     * to the endpoint of this one. The call sends nothing to the peer.
+     * Connects to a peer's XRC_SEND queue pair: moves this queue pair from RESET to INIT, RTR and RTS. The peer
+     * connects to the endpoint of this one. The call sends nothing to the peer.
      *
      * @throws RdmaSystemException if the device refuses a step
      */

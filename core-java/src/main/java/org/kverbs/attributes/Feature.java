@@ -76,8 +76,8 @@ public enum Feature {
     /** Extended reliable connections ({@code ibv_open_xrcd}). */
     XRC(
             "ibv_open_xrcd",
-            "Devices of the drivers mlx4 and mlx5 have XRC, qedr since rdma-core 32, hns since rdma-core 36, and so has "
-                    + "the embedded device."),
+            "Devices of the drivers mlx4 and mlx5 have XRC, qedr since rdma-core 32, hns since rdma-core 36, and so "
+                    + "has the embedded device."),
     /** Atomic writes of 8 bytes ({@code ibv_wr_atomic_write}), on a queue pair that was made for them. */
     ATOMIC_WRITE(
             "ibv_wr_atomic_write",

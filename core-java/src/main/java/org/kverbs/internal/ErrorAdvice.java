@@ -42,6 +42,10 @@ public final class ErrorAdvice {
         if (ofConnections != null) {
             return ofConnections;
         }
+        String ofXrc = XrcAdvice.call(function, errno);
+        if (ofXrc != null) {
+            return ofXrc;
+        }
         return switch (errno) {
             case ENOMEM -> pinsMemory(function) ? MemlockLimit.current().advice()
                     : "The machine or the device is short of memory or of objects: ask for less, or free what is not "
@@ -118,7 +122,10 @@ public final class ErrorAdvice {
         return switch (function) {
             case "ibv_dealloc_pd" -> "The protection domain is still in use by queue pairs, shared receive queues, "
                     + "memory regions, memory windows or address handles: close those first.";
-            case "ibv_destroy_cq" -> "The completion queue is still in use by queue pairs: close those first.";
+            case "ibv_destroy_cq" -> "The completion queue is still in use by queue pairs, or by shared receive queues of "
+                    + "XRC: close those first.";
+            case "ibv_close_xrcd" -> "The XRC domain is still in use by shared receive queues or queue pairs: close "
+                    + "those first.";
             case "ibv_destroy_comp_channel" -> "The channel is still in use by completion queues: close those first.";
             case "ibv_destroy_srq" -> "The shared receive queue is still in use by queue pairs: close those first.";
             case "ibv_destroy_qp" -> "The queue pair is still attached to multicast groups: detach it first.";
@@ -142,7 +149,8 @@ public final class ErrorAdvice {
                 "Check the queue sizes against the device's max_qp_wr and max_sge, that max_inline_data is small (no "
                         + "attribute of a device tells its limit; try 64), that the type is offered, and that queues "
                         + "and protection domain are of the same device.";
-            case "ibv_create_srq", "ibv_modify_srq" -> "Check max_wr and max_sge against the device's max_srq_wr and "
+            case "ibv_create_srq", "ibv_create_srq_ex", "ibv_modify_srq" ->
+                    "Check max_wr and max_sge against the device's max_srq_wr and "
                     + "max_srq_sge, and that the limit is not above max_wr.";
             case "ibv_create_ah", "ibv_init_ah_from_wc" -> "Check the port number, the GID index and the peer's GID: "
                     + "on RoCE an address needs a GRH (is_global = 1), and the two GIDs must be of the same kind "

@@ -80,9 +80,7 @@ class QueuePairTransitionsSpec :
             required(UD, RTR, RTS).shouldContainExactlyInAnyOrder(STATE, SQ_PSN)
         }
 
-        test(
-            "should require of each end of XRC what that end does: of the sender as of RC, of the receiver no retries",
-        ) {
+        test("should require of each end of XRC what that end does: of the receiver no retries") {
             listOf(XRC_SEND, XRC_RECV).forEach {
                 required(it, RESET, INIT).shouldContainExactlyInAnyOrder(STATE, PKEY_INDEX, PORT, ACCESS_FLAGS)
             }
@@ -91,9 +89,7 @@ class QueuePairTransitionsSpec :
             required(XRC_SEND, RTR, RTS) shouldBe required(RC, RTR, RTS)
             required(XRC_RECV, RTR, RTS).shouldContainExactlyInAnyOrder(STATE, TIMEOUT, SQ_PSN)
             val all =
-                STATES.flatMap { from ->
-                    STATES.flatMap { to -> QueuePairTransitions.optional(XRC_SEND, from, to) }
-                }
+                STATES.flatMap { from -> STATES.flatMap { to -> QueuePairTransitions.optional(XRC_SEND, from, to) } }
             (MIN_RNR_TIMER in all || MAX_DEST_RD_ATOMIC in all) shouldBe false
         }
 

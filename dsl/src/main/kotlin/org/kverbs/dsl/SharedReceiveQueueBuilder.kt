@@ -33,8 +33,8 @@ public class SharedReceiveQueueBuilder internal constructor() {
 
     /**
      * Makes it a queue of XRC: messages of extended reliable connections name it by its number, through the receiving
-     * queue pairs of [domain], and their receives complete in [cq]. Default: a basic queue, which serves the queue pairs
-     * that are made with it.
+     * queue pairs of [domain], and their receives complete in [cq]. Default: a basic queue, which serves the queue
+     * pairs that are made with it.
      */
     public fun xrc(
         domain: XrcDomain,

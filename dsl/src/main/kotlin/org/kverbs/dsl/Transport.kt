@@ -3,7 +3,8 @@ package org.kverbs.dsl
 import org.kverbs.attributes.QueuePairType
 
 /**
- * A transport by its short name: [RC], [UC], [UD] or [XRC_SEND]. Its type argument is the set of its operations at compile time.
+ * A transport by its short name: [RC], [UC], [UD] or [XRC_SEND]. Its type argument is the set of its operations at
+ * compile time.
  */
 public sealed class Transport<out V : Verbs>(
     /** The same transport as a [QueuePairType]. */
@@ -14,8 +15,8 @@ public sealed class Transport<out V : Verbs>(
 public data object RC : Transport<RcVerbs>(QueuePairType.RC)
 
 /**
- * The sending end of an extended reliable connection: it has the operations of [RC], each of which names a shared receive
- * queue of the peer, and receives nothing (IBV_QPT_XRC_SEND). The receiving end is an [org.kverbs.XrcReceiveQueuePair].
+ * The sending end of an extended reliable connection: it has the operations of [RC], each of which names a shared
+ * receive queue of the peer, and receives nothing (IBV_QPT_XRC_SEND). The receiving end is an [org.kverbs.XrcReceiveQueuePair].
  */
 @Suppress("ktlint:standard:class-naming") // the name that verbs.h gives it
 public data object XRC_SEND : Transport<XrcVerbs>(QueuePairType.XRC_SEND)

@@ -89,7 +89,8 @@ internal class QueuePairBuilderSpec :
 
         test("should name the part that is missing") {
             onDomain { pd, cq ->
-                refusal { pd.qp { cq(cq) } } shouldBe "type is missing: say type(RC), type(UC) or type(UD)"
+                refusal { pd.qp { cq(cq) } } shouldBe
+                    "type is missing: say type(RC), type(UC), type(UD) or type(XRC_SEND)"
                 refusal {
                     pd.qp {
                         type(RC)
@@ -169,7 +170,8 @@ internal class QueuePairBuilderSpec :
                             cq(cq)
                         }.asked()
                         .maxSendWr() shouldBe 128
-                    refusal { pd.qp { cq(cq) } } shouldBe "type is missing: say type(RC), type(UC) or type(UD)"
+                    refusal { pd.qp { cq(cq) } } shouldBe
+                        "type is missing: say type(RC), type(UC), type(UD) or type(XRC_SEND)"
                 }
             }
         }

@@ -8,6 +8,7 @@ import io.kotest.matchers.string.shouldContain
 
 private const val NO_RECEIVER = "receiver type mismatch"
 private const val NO_ADDRESS = "No value passed for parameter 'to'"
+private const val NO_QUEUE = "No value passed for parameter 'srq'"
 private const val NO_SUCH_ADDRESS = "No parameter with name 'to' found"
 private const val INTERNAL = "it is internal in"
 private const val OUTER = "implicit receiver"
@@ -50,6 +51,24 @@ private val cases =
             post("RC", "send(local, to = peer)"),
             NO_SUCH_ADDRESS,
             post("RC", "send(local)"),
+        ),
+        Case(
+            "a send without a queue on XRC",
+            post("XRC_SEND", "send(local)"),
+            NO_QUEUE,
+            post("XRC_SEND", "send(local, RemoteSrq(1))"),
+        ),
+        Case(
+            "a write without a queue on XRC",
+            post("XRC_SEND", "write(local, to = remote)"),
+            NO_QUEUE,
+            post("XRC_SEND", "write(local, to = remote, srq = RemoteSrq(1)).fence()"),
+        ),
+        Case(
+            "a receive on the sending end of XRC",
+            "pd.qp(XRC_SEND) { cq(cq) }.postReceive(local)",
+            NO_RECEIVER,
+            "pd.qp(RC) { cq(cq) }.postReceive(local)",
         ),
         Case(
             "an atomic on UC",

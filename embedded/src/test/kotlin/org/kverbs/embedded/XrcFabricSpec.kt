@@ -12,6 +12,7 @@ import org.kverbs.WorkCompletions
 import org.kverbs.XrcDomainAttributes
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AsyncEventType
+import org.kverbs.attributes.QueuePairAttributes
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.SharedReceiveQueueAttributes
@@ -120,7 +121,7 @@ class XrcFabricSpec :
         }
 
         test(
-            "should know a file by its inode, make it for the first who opens the domain, and forget the domain after all",
+            "should know a file by its inode, make it for the first context, and forget the domain after the last",
         ) {
             val folder = Files.createTempDirectory("xrc")
             val file = folder / "domain"
@@ -142,7 +143,8 @@ class XrcFabricSpec :
                         }
                         domain.close()
                         val gone = XrcDomainAttributes.of(file).existing()
-                        shouldThrow<RdmaSystemException> { context.xrcDomain(gone) }.errnoName() shouldBe "EAGAIN"
+                        shouldThrow<RdmaSystemException> { context.xrcDomain(gone) }.message shouldContain
+                            "EAGAIN (Resource temporarily unavailable). Nobody has the XRC domain of this file open"
                         context.xrcDomain(XrcDomainAttributes.of(file).fresh())
                     }
                 }
@@ -199,6 +201,29 @@ class XrcFabricSpec :
             } finally {
                 file.deleteIfExists()
                 folder.deleteIfExists()
+            }
+        }
+
+        test("should keep a queue pair for others when a context closes although the device refused to destroy it") {
+            val file = Files.createTempFile("xrc", "domain")
+            try {
+                EmbeddedFabric.virtual(1).use { fabric ->
+                    val device = fabric.addDevice()
+                    val maker = device.open()
+                    device.open().use { user ->
+                        val receiver = maker.xrcDomain(XrcDomainAttributes.of(file)).queuePair()
+                        val opened = user.xrcDomain(XrcDomainAttributes.of(file)).openQueuePair(receiver.number())
+                        val init = QueuePairAttributes.builder().state(QueuePairState.INIT).pkeyIndex(0).port(1)
+                        receiver.modify(init.accessFlags(setOf(AccessFlag.REMOTE_READ)).build())
+                        fabric.inject(Failure.of(Operation.DESTROY_QUEUE_PAIR, Errno.EBUSY))
+                        shouldThrow<RdmaSystemException> { maker.close() }.operation() shouldBe "ibv_destroy_qp"
+                        maker.isOpen shouldBe false
+                        opened.query().accessFlags() shouldBe setOf(AccessFlag.REMOTE_READ)
+                        opened.state() shouldBe QueuePairState.INIT
+                    }
+                }
+            } finally {
+                file.deleteIfExists()
             }
         }
     })

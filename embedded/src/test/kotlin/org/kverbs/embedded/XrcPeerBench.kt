@@ -74,8 +74,8 @@ internal class XrcPeerBench : AutoCloseable {
     ): SharedReceiveQueue = pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(8, 2), domain, cq)
 
     /**
-     * Lets a packet of XRC arrive that names [srq], and returns what the device sends at once. [operation] is the opcode
-     * that RC has for it; [fill] may change any field.
+     * Lets a packet of XRC arrive that names [srq], and returns what the device sends at once. [operation] is the
+     * opcode that RC has for it; [fill] may change any field.
      */
     fun arrive(
         operation: Int,

@@ -31,6 +31,7 @@ private val advice: List<String> =
     listOf(
         "internal/ErrorAdvice",
         "internal/ConnectionAdvice",
+        "internal/XrcAdvice",
         "internal/MemlockLimit",
         "ConnectionErrors",
         "LibraryUnavailableException",

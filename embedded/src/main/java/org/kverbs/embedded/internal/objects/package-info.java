@@ -1,9 +1,10 @@
 /**
  * The objects of a device and the tables that hold them: protection domains, memory regions and windows with their
- * keys, completion queues, shared receive queues, XRC domains, address handles, queues of receives, channels of events, and {@link
- * org.kverbs.embedded.internal.objects.PacketPort the port} through which packets leave. This package does not know
+ * keys, completion queues, shared receive queues, XRC domains, address handles, queues of receives, channels of events,
+ * and {@link org.kverbs.embedded.internal.objects.PacketPort the port} through which packets leave. This package does not know
  * queue pairs. To a memory key, a queue pair or a shared receive queue of XRC is a {@link
- * org.kverbs.embedded.internal.objects.KeyUser}; to a completion queue, it is a {@link org.kverbs.embedded.internal.objects.CompletionUser}. {@link
+ * org.kverbs.embedded.internal.objects.KeyUser}; to a completion queue, it is a {@link
+ * org.kverbs.embedded.internal.objects.CompletionUser}. {@link
  * org.kverbs.embedded.internal.objects.DeviceState} refuses calls if a {@link
  * org.kverbs.embedded.internal.objects.Quota} is used up or a test injected a failure ({@link
  * org.kverbs.embedded.internal.objects.Failures}). A region that is paged on demand has a {@link

@@ -88,7 +88,8 @@ final class Answers {
                 || bytes > Hca.MAX_MESSAGE) {
             return Nak.INVALID_REQUEST;
         }
-        boolean allowed = bytes == 0 || queue.source(request.rkey, request.remoteAddress, bytes, user) != MemoryKey.NONE;
+        boolean allowed =
+                bytes == 0 || queue.source(request.rkey, request.remoteAddress, bytes, user) != MemoryKey.NONE;
         return allowed ? FINE : Nak.REMOTE_ACCESS;
     }
 

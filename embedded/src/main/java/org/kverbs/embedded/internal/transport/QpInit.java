@@ -49,8 +49,8 @@ public record QpInit(
         Cq receive = receiving ? queues.apply(Memory.getLong(at + IbvQpInitAttr.RECV_CQ)) : null;
         long shared = receiving ? Memory.getLong(at + IbvQpInitAttr.SRQ) : 0;
         Srq srq = sharedQueues.apply(shared);
-        if (pd == null || send == null || receiving && receive == null || shared != 0 && (srq == null || srq.xrc != null)
-                || !isMadInDomain(type)) {
+        boolean isWrongShared = shared != 0 && (srq == null || srq.xrc != null);
+        if (pd == null || send == null || receiving && receive == null || isWrongShared || !isMadInDomain(type)) {
             return null;
         }
         int sends = Memory.getInt(at + IbvQpInitAttr.CAP_MAX_SEND_WR);

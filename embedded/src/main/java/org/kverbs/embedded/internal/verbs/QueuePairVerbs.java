@@ -239,7 +239,8 @@ final class QueuePairVerbs {
         Mw window = memory.window(mw);
         long length = Memory.getLong(bind + IbvMwBind.BIND_INFO_LENGTH);
         Mr region = memory.region(Memory.getLong(bind + IbvMwBind.BIND_INFO_MR));
-        if (by == null || window == null || window.type != IbvMwType.IBV_MW_TYPE_1 || by.type == IbvQpType.IBV_QPT_UD || by.domain != null
+        if (by == null || window == null || window.type != IbvMwType.IBV_MW_TYPE_1
+                || by.type == IbvQpType.IBV_QPT_UD || by.domain != null
                 || by.state < IbvQpState.IBV_QPS_RTS || region == null && length != 0) {
             return -Errno.EINVAL;
         }
