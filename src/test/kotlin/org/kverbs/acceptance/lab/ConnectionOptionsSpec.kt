@@ -21,10 +21,8 @@ import org.kverbs.acceptance.contract.listener
 import org.kverbs.acceptance.contract.meet
 import org.kverbs.acceptance.contract.pattern
 import org.kverbs.acceptance.contract.prepare
-import org.kverbs.acceptance.contract.resolved
 import org.kverbs.acceptance.contract.shouldBeDone
 import org.kverbs.acceptance.contract.takeOne
-import org.kverbs.attributes.Ece
 import org.kverbs.attributes.QueuePairState.INIT
 import org.kverbs.attributes.QueuePairState.RTR
 import org.kverbs.attributes.QueuePairState.RTS
