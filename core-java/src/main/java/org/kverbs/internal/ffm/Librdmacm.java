@@ -211,8 +211,8 @@ final class Librdmacm {
                 : -Errno.ENOSYS;
     }
 
-    // man 3 rdma_resolve_addrinfo: 0 or -1 with errno. The library of rdma-core 60 to 65 puts the result of an inner call
-    // there: that of getaddrinfo(3) for a name that was not found, or -1, if the kernel does not know the command
+    // man 3 rdma_resolve_addrinfo: 0 or -1 with errno. The library can put the result of an inner call there: that of
+    // getaddrinfo(3) for a name that was not found, or -1 if the kernel does not know the command
     int resolveAddrinfo(long id, long node, long service, long hints) {
         if (!resolveAddrinfo.isPresent()) {
             return -Errno.ENOSYS;
