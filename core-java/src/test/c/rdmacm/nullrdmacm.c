@@ -191,6 +191,11 @@ int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node, const char *s
 	result = rdma_getaddrinfo(node, service, hints, &mine->found);
 	if (result)
 		return refused(result); /* as librdmacm does it, which takes this number for an errno */
+	if (!NULL_KERNEL) {
+		rdma_freeaddrinfo(mine->found);
+		mine->found = NULL;
+		return refused(-1); /* the same for an event that the kernel does not take */
+	}
 	return raised(id, ADDRINFO_RESOLVED, 0, 0);
 }
 

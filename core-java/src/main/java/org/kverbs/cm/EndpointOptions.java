@@ -16,9 +16,9 @@ import org.kverbs.attributes.QueuePairCapabilities;
  *
  * @param device the device by whose provider the endpoint connects; null for the first provider that has devices, or
  *     for that of the protection domain
- * @param protectionDomain the domain of the queue pair and of the memory; null for a domain of the endpoint's own, on a
- *     device that the endpoint opens for itself. Give one if there are many endpoints: opening a device costs a
- *     millisecond and two file descriptors
+ * @param protectionDomain the domain of the queue pair and of the memory; null for a domain of the endpoint's own.
+ *     Each endpoint without a given domain opens the device anew, with file descriptors of its own, so give one for
+ *     many endpoints
  * @param sendCq the completion queue of sends, for a program that polls it itself; null for one of the endpoint's own
  * @param receiveCq the same for receives
  * @param srq the shared receive queue to take receives from; null for a receive queue of the endpoint's own

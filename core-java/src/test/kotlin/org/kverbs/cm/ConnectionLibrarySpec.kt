@@ -47,8 +47,11 @@ internal class ConnectionLibrarySpec :
         }
 
         test("should say that the kernel does not know the call where the library has it") {
-            ConnectionLibraryProgram.run(release = 60, kernel = 0)[1] shouldContain
+            val lines = ConnectionLibraryProgram.run(release = 60, kernel = 0)
+            lines[1] shouldContain
                 "rdma_write_cm_event(status=-5, arg=-9223372036854775807) failed: EINVAL (Invalid argument). The kernel"
+            lines[2] shouldContain "The kernel must know the command"
+            lines.last() shouldBe "left behind: 0"
         }
     })
 

@@ -211,7 +211,8 @@ final class Librdmacm {
                 : -Errno.ENOSYS;
     }
 
-    // man 3 rdma_resolve_addrinfo: 0 or -1 with errno; the errno is negative if a name was not found
+    // man 3 rdma_resolve_addrinfo: 0 or -1 with errno. The library can put the result of an inner call there: that of
+    // getaddrinfo(3) for a name that was not found, or -1 if the kernel does not know the command
     int resolveAddrinfo(long id, long node, long service, long hints) {
         if (!resolveAddrinfo.isPresent()) {
             return -Errno.ENOSYS;
@@ -221,7 +222,10 @@ final class Librdmacm {
             return 0;
         }
         int errno = Downcalls.errno(answer);
-        return errno > 0 ? -errno : -Errno.ENOENT;
+        if (errno > 0) {
+            return -errno;
+        }
+        return errno == -1 ? -Errno.EINVAL : -Errno.ENOENT;
     }
 
     // man 3 rdma_query_addrinfo: 0 or -1 with errno

@@ -69,7 +69,7 @@ class EndpointSpec :
 
         test("should connect, carry messages in order and disconnect on a line that loses, doubles and reorders") {
             var injected = 0L
-            for (seed in 1L..10L) {
+            for (seed in 1L..4L) {
                 withClue("seed $seed") {
                     EmbeddedFabric.realTime(seed).use { fabric ->
                         val (a, b) = List(2) { fabric.addDevice() }
@@ -93,7 +93,7 @@ class EndpointSpec :
                     }
                 }
             }
-            injected shouldBeGreaterThan 50
+            injected shouldBeGreaterThan 20
         }
 
         test("should report a send to a peer that died, and end on time without one") {
@@ -155,7 +155,7 @@ class EndpointSpec :
             val random = Random(1)
             EmbeddedFabric.realTime(1).use { fabric ->
                 val (a, b) = List(2) { fabric.addDevice() }
-                repeat(200) { round ->
+                repeat(100) { round ->
                     withClue("round $round") {
                         val listener = listen(b)
                         val near = ConnectionEndpoint.to(checkNotNull(listener.localAddress()), options(a))
@@ -169,7 +169,8 @@ class EndpointSpec :
                         val serving =
                             later {
                                 listener.awaitRequest().use { far ->
-                                    far.postReceive(1, far.messageRegion(8).slice())
+                                    val memory = far.messageRegion(8)
+                                    repeat(2) { far.postReceive(1, memory.slice()) } // the second one is flushed
                                     far.accept()
                                     far.awaitReceive()
                                     far.awaitReceive()
