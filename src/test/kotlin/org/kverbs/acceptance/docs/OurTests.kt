@@ -19,7 +19,7 @@ internal data class OurTest(
     val spec: String,
     val sentence: String,
 ) {
-    /** The places where it runs: `embedded`, `rxe` and `siw` for a case of the contract; empty if there is no such test. */
+    /** Where it runs: `embedded`, `rxe` and `siw` for a case of the contract; empty if there is no such test. */
     val places: Set<String>
         get() {
             val source = sources[spec] ?: return emptySet()

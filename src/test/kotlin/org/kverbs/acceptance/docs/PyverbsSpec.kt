@@ -22,6 +22,8 @@ class PyverbsSpec :
         test("should say in each row what the test shows, and name a test of ours or what is not there") {
             rows.filter { it.shows.isBlank() }.shouldBeEmpty()
             rows.filterNot { it.tests.isNotEmpty() xor it.isNotThere }.shouldBeEmpty()
+            // A sentence that is not read as a test must not pass as a remark.
+            rows.filter { row -> row.ours.count { it == '"' } != 2 * row.tests.size }.shouldBeEmpty()
         }
 
         test("should name tests that exist, and where all of a row run") {
@@ -36,6 +38,14 @@ class PyverbsSpec :
                         else -> null
                     }
                 }.shouldBeEmpty()
+        }
+
+        test("should have a test of ours in the lab for each that Pyverbs passes on Soft-RoCE") {
+            PyverbsPage.passing shouldHaveSize 86
+            rows
+                .filter { it.test in PyverbsPage.passing }
+                .filter { row -> row.places.none { it == "rxe" || it == "lab" } }
+                .shouldBeEmpty()
         }
 
         test("should count its rows in the introduction") {
