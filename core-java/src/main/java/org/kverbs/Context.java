@@ -28,6 +28,7 @@ import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAsyncEvent;
+import org.kverbs.internal.abi.IbvCountersInitAttr;
 import org.kverbs.internal.abi.IbvCqInitAttrEx;
 import org.kverbs.internal.abi.IbvDeviceAttr;
 import org.kverbs.internal.abi.IbvDeviceAttrEx;
@@ -296,6 +297,23 @@ public final class Context extends Resource {
                                 attributes.entries(), channel == null ? 0 : channel.handle(), attributes.vector()),
                 h -> new CompletionQueue(this, channel, h, attributes.extended()),
                 channel == null ? new Resource[] {this} : new Resource[] {this, channel});
+    }
+
+    /**
+     * Makes counters for flow rules ({@code ibv_create_counters}), without a point yet: see {@link FlowCounters#attach}.
+     *
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#FLOW_COUNTERS}
+     */
+    public FlowCounters flowCounters() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = arena.allocate(IbvCountersInitAttr.SIZE, JAVA_LONG.byteAlignment());
+            String operation = "ibv_create_counters(" + device.name() + ")";
+            return create(
+                    errno -> refusal(Feature.FLOW_COUNTERS, operation, errno),
+                    () -> verbs.flowCounters().create(init),
+                    h -> new FlowCounters(this, verbs.flowCounters(), h),
+                    this);
+        }
     }
 
     private long createExtendedQueue(CompletionQueueAttributes attributes) {

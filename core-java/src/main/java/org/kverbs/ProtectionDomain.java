@@ -10,7 +10,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.AccessFlag;
 import org.kverbs.attributes.AddressAttributes;
+import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.MemoryWindowType;
+import org.kverbs.attributes.QueuePairType;
 import org.kverbs.attributes.SharedReceiveQueueAttributes;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
@@ -142,6 +144,7 @@ public final class ProtectionDomain extends Resource {
      * Makes a queue pair in state RESET ({@code ibv_create_qp}, {@code ibv_create_qp_ex}).
      *
      * @throws IllegalArgumentException if a queue of {@code attributes} belongs to another context
+     * @throws UnsupportedVerbException if the device has no queue pairs of type RAW_PACKET
      * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
      */
     public QueuePair queuePair(QueuePairInitAttributes attributes) {
@@ -160,15 +163,24 @@ public final class ProtectionDomain extends Resource {
             boolean extended = attributes.extended();
             MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
             attributes.writeTo(init);
+            String operation = (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(")
+                    + context.device().name() + ", " + attributes + ")";
             return create(
-                    (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(")
-                            + context.device().name() + ", " + attributes + ")",
-                    () -> context.excess((excess, limits) -> excess.of(attributes.capabilities(), limits)),
+                    errno -> refused(operation, attributes, errno),
                     () -> extended ? createExtended(attributes, init) : context.verbs.createQueuePair(handle, init),
                     h -> new QueuePair(
                             this, attributes, Structures.CAPABILITIES.read(init.asSlice(IbvQpInitAttr.CAP)), h),
                     parents.toArray(Resource[]::new));
         }
+    }
+
+    private RdmaSystemException refused(String operation, QueuePairInitAttributes attributes, int errno) {
+        boolean lacksRaw = attributes.type() == QueuePairType.RAW_PACKET
+                && (errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS);
+        return lacksRaw
+                ? context.refusal(Feature.RAW_PACKET, operation, errno)
+                : SystemErrors.refused(operation, errno, () -> context.excess(
+                        (excess, limits) -> excess.of(attributes.capabilities(), limits)));
     }
 
     private long createExtended(QueuePairInitAttributes attributes, MemorySegment init) {

@@ -103,6 +103,7 @@ public record QueuePairInitAttributes(
     private int operations(boolean all) {
         return switch (type) {
             case UD -> DATAGRAMS;
+            case RAW_PACKET -> IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND;
             case UC -> CONNECTED | (all ? WINDOWS : 0);
             default -> RELIABLE | (all ? WINDOWS | ATOMICS : 0);
         };

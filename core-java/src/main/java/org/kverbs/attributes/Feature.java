@@ -9,7 +9,26 @@ public enum Feature {
     COMPLETION_MODERATION(
             "ibv_modify_cq",
             "Devices of the drivers mlx4 and mlx5 have it since Linux 4.15, and so has the embedded device: "
-                    + "DeviceAttributesEx.cqModeration shows the limits.");
+                    + "DeviceAttributesEx.cqModeration shows the limits."),
+    /**
+     * Queue pairs of type {@link QueuePairType#RAW_PACKET}, which send and receive Ethernet frames. No function of a
+     * driver shows this feature, so a device counts as having it if it has flow rules: without one a raw packet queue
+     * pair receives nothing.
+     */
+    RAW_PACKET(
+            "ibv_create_qp",
+            "Devices of the drivers mlx4 and mlx5 have raw packet queue pairs, and so have the embedded devices in "
+                    + "this process; an embedded device on UDP sockets has none."),
+    /** Rules that choose the queue pair of a received frame ({@code ibv_create_flow}). */
+    FLOW_STEERING(
+            "ibv_create_flow",
+            "Devices of the drivers mlx4 and mlx5 have it, and so have the embedded devices in this process; an "
+                    + "embedded device on UDP sockets has none."),
+    /** Counters of flow rules ({@code ibv_create_counters}). */
+    FLOW_COUNTERS(
+            "ibv_create_counters",
+            "Devices of the driver mlx5 have it since rdma-core 19, and so have the embedded devices in this process; "
+                    + "an embedded device on UDP sockets has none.");
 
     private final String verb;
     private final String needs;

@@ -19,6 +19,8 @@ import org.kverbs.internal.abi.IbvGidEntry;
 import org.kverbs.internal.abi.IbvQp;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.CompletionQueueOps;
+import org.kverbs.spi.CounterVerbs;
+import org.kverbs.spi.FlowVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
@@ -40,11 +42,15 @@ final class NativeContext implements VerbsContext {
     /** The addresses of the extended completion queues. */
     private final Set<Long> extendedQueues = ConcurrentHashMap.newKeySet();
     private final WaitableFds channels = new WaitableFds();
+    private final FlowVerbs flows;
+    private final CounterVerbs counters;
 
     NativeContext(Libibverbs verbs, long context) {
         this.verbs = verbs;
         this.context = context;
         this.tables = new ContextTables(context);
+        this.flows = new NativeFlows(tables);
+        this.counters = new NativeCounters(context, tables);
         this.isShort = staysInUserSpace();
         this.asyncFd = Memory.at(context, IbvContext.SIZE).get(JAVA_INT, IbvContext.ASYNC_FD);
     }
@@ -77,6 +83,16 @@ final class NativeContext implements VerbsContext {
     @Override
     public boolean has(String verb) {
         return OptionalVerbs.areIn(verb, tables, verbs);
+    }
+
+    @Override
+    public FlowVerbs flows() {
+        return flows;
+    }
+
+    @Override
+    public CounterVerbs flowCounters() {
+        return counters;
     }
 
     @Override

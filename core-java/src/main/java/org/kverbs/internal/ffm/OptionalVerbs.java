@@ -7,7 +7,12 @@ import org.kverbs.internal.abi.VerbsContext;
 final class OptionalVerbs {
 
     /** The verbs of the extension of a context, with the offsets of their pointers in {@code struct verbs_context}. */
-    private static final Map<String, Integer> MEMBERS = Map.of("ibv_modify_cq", VerbsContext.MODIFY_CQ);
+    private static final Map<String, Integer> MEMBERS = Map.of(
+            "ibv_modify_cq", VerbsContext.MODIFY_CQ,
+            // of type RAW_PACKET, which no pointer shows: without flow rules it would receive nothing
+            "ibv_create_qp", VerbsContext.IBV_CREATE_FLOW,
+            "ibv_create_flow", VerbsContext.IBV_CREATE_FLOW,
+            "ibv_create_counters", VerbsContext.CREATE_COUNTERS);
 
     private OptionalVerbs() {}
 

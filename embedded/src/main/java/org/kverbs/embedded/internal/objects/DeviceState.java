@@ -33,7 +33,9 @@ public abstract class DeviceState {
             Operation.DEREGISTER_MEMORY,
             Operation.DESTROY_QUEUE_PAIR,
             Operation.DESTROY_COMPLETION_QUEUE,
-            Operation.DESTROY_SHARED_RECEIVE_QUEUE);
+            Operation.DESTROY_SHARED_RECEIVE_QUEUE,
+            Operation.DESTROY_FLOW,
+            Operation.DESTROY_COUNTERS);
 
     public final String name;
     public final long guid;

@@ -9,6 +9,10 @@ public final class Limits {
     /** How many completions, and how many microseconds, a completion event can wait. */
     public static final int MODERATION = 0xffff;
     public static final int GROUPS = 1 << 13;
+    /** The most flow rules, and the most counters of flow rules. */
+    public static final int FLOWS = 1 << 13;
+    /** The longest Ethernet frame in bytes: an MTU of 4200, the header and a VLAN tag. */
+    public static final int FRAME = 4200 + 14 + 4;
 
     private Limits() {}
 }

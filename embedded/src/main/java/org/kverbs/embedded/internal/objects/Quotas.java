@@ -13,6 +13,8 @@ public final class Quotas {
     public final Quota addressHandles;
     public final Quota domains;
     public final Quota lockedBytes;
+    public final Quota flowRules;
+    public final Quota flowCounters;
 
     Quotas(String device, DeviceLimits limits) {
         queuePairs = new Quota(device, "queue pairs", "max_qp", limits.queuePairs());
@@ -23,5 +25,7 @@ public final class Quotas {
         addressHandles = new Quota(device, "address handles", "max_ah", limits.memoryRegions());
         domains = new Quota(device, "protection domains", "max_pd", limits.protectionDomains());
         lockedBytes = new Quota(device, "bytes registered", "lockedBytes of its DeviceLimits", limits.lockedBytes());
+        flowRules = new Quota(device, "flow rules", "as verbs.h has no attribute for them", Limits.FLOWS);
+        flowCounters = new Quota(device, "counters of flow rules", "as verbs.h has no attribute for them", Limits.FLOWS);
     }
 }

@@ -32,6 +32,7 @@ public final class Hca extends DeviceState {
 
     public final IntMap<Qp> queuePairs = new IntMap<>();
     public final Multicast multicast = new Multicast(this);
+    public final Steering steering = new Steering();
     final PeerWindow.All windows = new PeerWindow.All(this);
     private final List<AsyncEvents> contexts = new ArrayList<>();
     private final Gsi gsi = new Gsi(this);
@@ -176,6 +177,17 @@ public final class Hca extends DeviceState {
             number = random.nextInt(MULTICAST);
         } while (number < 2 || queuePairs.get(number) != null);
         return number;
+    }
+
+    /**
+     * Takes an Ethernet frame from the network; called with the lock held.
+     *
+     * @param sender as for {@link Steering#take}
+     */
+    public void takeFrame(long frame, int length, int sender) {
+        if (isUp()) {
+            steering.take(frame, length, sender);
+        }
     }
 
     /**

@@ -37,6 +37,9 @@ import org.kverbs.spi.QueuePairOps;
 /** A queue pair ({@code struct ibv_qp}): its queues, its state, and what both directions share. */
 public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionUser {
 
+    /** No packet of RoCE is for a raw packet queue pair. */
+    private static final int NO_TRANSPORT = -1;
+
     final Hca hca;
     final AsyncEvents events;
     final long address;
@@ -57,6 +60,8 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     final Completer completer = new Completer(this);
     final Responder responder;
     final Datagrams datagrams;
+    /** Sends and receives the frames of a raw packet queue pair; null for another type. */
+    final @Nullable Frames frames;
     private final ReceiveQueue receives;
     /** The occupied slots of its own receive queue, or of the shared one. */
     final Occupancy receiving;
@@ -104,6 +109,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         int entries = srq == null ? init.maxRecvSge() : srq.queue.maxEntries();
         this.responder = new Responder(this, entries);
         this.datagrams = new Datagrams(this, entries);
+        this.frames = type == IbvQpType.IBV_QPT_RAW_PACKET ? new Frames(this, entries) : null;
     }
 
     @Override
@@ -169,6 +175,8 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     protected void run() {
         if (type == IbvQpType.IBV_QPT_UD) {
             datagrams.run();
+        } else if (frames != null) {
+            frames.run();
         } else {
             responder.acknowledge();
             requester.run();
@@ -261,6 +269,19 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         }
     }
 
+    /** Takes a frame that a flow rule gives to this queue pair. An exception ends the queue pair. */
+    void takeFrame(long frame, int length, long frameNumber) {
+        if (frames == null || !isReceiving()) {
+            return;
+        }
+        try {
+            frames.take(frame, length, frameNumber);
+        } catch (Throwable e) {
+            failed();
+            hca.engine.report(e);
+        }
+    }
+
     private boolean isReceiving() {
         return state == IbvQpState.IBV_QPS_RTR || state == IbvQpState.IBV_QPS_RTS || state == IbvQpState.IBV_QPS_SQD;
     }
@@ -269,6 +290,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         return switch (type) {
             case IbvQpType.IBV_QPT_RC -> Opcode.RC;
             case IbvQpType.IBV_QPT_UC -> Opcode.UC;
+            case IbvQpType.IBV_QPT_RAW_PACKET -> NO_TRANSPORT;
             default -> Opcode.UD;
         };
     }
@@ -307,6 +329,9 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         requester.stop();
         responder.flush();
         datagrams.flush();
+        if (frames != null) {
+            frames.flush();
+        }
         flush();
         if (srq != null) {
             events.raise(IbvEventType.IBV_EVENT_QP_LAST_WQE_REACHED, address);
@@ -358,6 +383,9 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         requester.stop();
         responder.start(0);
         datagrams.reset();
+        if (frames != null) {
+            frames.reset();
+        }
         sendCq.forget(number);
         recvCq.forget(number);
         sends.clear();

@@ -39,7 +39,7 @@ public record QpInit(
         Srq srq = sharedQueues.apply(shared);
         int type = Memory.getInt(at + IbvQpInitAttr.QP_TYPE);
         if (pd == null || send == null || receive == null || shared != 0 && srq == null
-                || type != IbvQpType.IBV_QPT_RC && type != IbvQpType.IBV_QPT_UC && type != IbvQpType.IBV_QPT_UD) {
+                || !isOffered(type)) {
             return null;
         }
         int sends = Memory.getInt(at + IbvQpInitAttr.CAP_MAX_SEND_WR);
@@ -64,6 +64,13 @@ public record QpInit(
                 ? new QpInit(pd, type, send, receive, srq, sends, receives, sendEntries, receiveEntries, inline,
                         signalsAll)
                 : null;
+    }
+
+    private static boolean isOffered(int type) {
+        return type == IbvQpType.IBV_QPT_RC
+                || type == IbvQpType.IBV_QPT_UC
+                || type == IbvQpType.IBV_QPT_UD
+                || type == IbvQpType.IBV_QPT_RAW_PACKET;
     }
 
     private static boolean isWithin(int asked, int most) {

@@ -258,6 +258,7 @@ public final class SendQueue {
         return switch (type) {
             case IbvQpType.IBV_QPT_RC -> OF_RELIABLE;
             case IbvQpType.IBV_QPT_UC -> OF_CONNECTED;
+            case IbvQpType.IBV_QPT_RAW_PACKET -> 1 << IbvWrOpcode.IBV_WR_SEND;
             default -> OF_ALL;
         };
     }

@@ -18,6 +18,8 @@ import org.kverbs.embedded.internal.transport.Qp;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.CompletionQueueOps;
+import org.kverbs.spi.CounterVerbs;
+import org.kverbs.spi.FlowVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
@@ -31,6 +33,8 @@ public final class EmbeddedContext implements VerbsContext {
 
     /** What a device of libibverbs can lack, and this one has. */
     private static final Set<String> OPTIONAL = Set.of("ibv_modify_cq");
+    /** What the devices in this process have, and those on UDP sockets lack. */
+    private static final Set<String> OF_FRAMES = Set.of("ibv_create_qp", "ibv_create_flow", "ibv_create_counters");
 
     private final Hca hca;
     private final Queries queries;
@@ -42,6 +46,8 @@ public final class EmbeddedContext implements VerbsContext {
     private final CompletionVerbs completions;
     private final SharedReceiveVerbs shared;
     private final QueuePairVerbs queuePairs;
+    private final SteeringVerbs steering;
+    private final LockedSteering lockedSteering;
 
     private EmbeddedContext(Hca hca) {
         this.hca = hca;
@@ -53,6 +59,8 @@ public final class EmbeddedContext implements VerbsContext {
         this.completions = new CompletionVerbs(hca, structures, events);
         this.shared = new SharedReceiveVerbs(hca, structures, domains, events);
         this.queuePairs = new QueuePairVerbs(hca, structures, events, domains, completions, shared, memory, addresses);
+        this.steering = new SteeringVerbs(hca, structures, queuePairs);
+        this.lockedSteering = new LockedSteering(hca, steering);
     }
 
     /** Opens a device, and its port if it is closed. */
@@ -130,13 +138,24 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public boolean has(String verb) {
-        return OPTIONAL.contains(verb);
+        return OPTIONAL.contains(verb) || OF_FRAMES.contains(verb) && find(() -> hca.link.carriesFrames());
+    }
+
+    @Override
+    public FlowVerbs flows() {
+        return lockedSteering;
+    }
+
+    @Override
+    public CounterVerbs flowCounters() {
+        return lockedSteering;
     }
 
     @Override
     public int close() {
         return locked(() -> {
             // As the kernel does: packets must not find objects that the program did not destroy.
+            steering.close();
             queuePairs.close();
             shared.close();
             memory.close();

@@ -57,7 +57,7 @@ final class Queries {
         putLong(to, IbvDeviceAttr.PAGE_SIZE_CAP, 0xfffff000L);
         putInt(to, IbvDeviceAttr.MAX_QP, limits.queuePairs());
         putInt(to, IbvDeviceAttr.MAX_QP_WR, limits.workRequests());
-        putInt(to, IbvDeviceAttr.DEVICE_CAP_FLAGS, CAN);
+        putInt(to, IbvDeviceAttr.DEVICE_CAP_FLAGS, capabilities());
         putInt(to, IbvDeviceAttr.MAX_SGE, limits.entries());
         putInt(to, IbvDeviceAttr.MAX_SGE_RD, limits.entries());
         putInt(to, IbvDeviceAttr.MAX_CQ, limits.completionQueues());
@@ -69,6 +69,7 @@ final class Queries {
         putInt(to, IbvDeviceAttr.MAX_QP_INIT_RD_ATOM, limits.reads());
         putInt(to, IbvDeviceAttr.ATOMIC_CAP, IbvAtomicCap.IBV_ATOMIC_GLOB);
         putInt(to, IbvDeviceAttr.MAX_MW, limits.memoryRegions());
+        putInt(to, IbvDeviceAttr.MAX_RAW_ETHY_QP, hca.link.carriesFrames() ? limits.queuePairs() : 0);
         putInt(to, IbvDeviceAttr.MAX_MCAST_GRP, Limits.GROUPS);
         putInt(to, IbvDeviceAttr.MAX_MCAST_QP_ATTACH, Limits.GROUPS);
         putInt(to, IbvDeviceAttr.MAX_TOTAL_MCAST_QP_ATTACH, Limits.GROUPS);
@@ -92,9 +93,13 @@ final class Queries {
             putShort(to, IbvDeviceAttrEx.CQ_MOD_CAPS_MAX_CQ_PERIOD, Limits.MODERATION);
         }
         if (to.byteSize() > IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX) {
-            putLong(to, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX, CAN);
+            putLong(to, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX, capabilities());
         }
         return device(to);
+    }
+
+    private int capabilities() {
+        return hca.link.carriesFrames() ? CAN | IbvDeviceCapFlags.IBV_DEVICE_MANAGED_FLOW_STEERING : CAN;
     }
 
     int port(int port, MemorySegment to) {
