@@ -258,6 +258,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	if (null_options[NULL_EXTENDED]) {
 		context->abi_compat = __VERBS_ABI_IS_EXTENDED;
 		made->extension.sz = sizeof(made->extension);
+		null_add_flows(&made->extension);
 		made->extension.query_port = fill_port;
 		made->extension.query_device_ex = query_device_ex;
 		made->extension.create_cq_ex = null_create_cq_ex;

@@ -29,6 +29,8 @@ enum null_kind {
 	NULL_SRQ,
 	NULL_QP,
 	NULL_AH,
+	NULL_FLOW,
+	NULL_COUNTERS,
 	NULL_KINDS
 };
 
@@ -147,6 +149,11 @@ int null_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 int null_dealloc_mw(struct ibv_mw *mw);
 struct ibv_cq_ex *null_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init);
 struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init);
+
+/* Puts the functions of flow rules and their counters into a context. */
+void null_add_flows(struct verbs_context *context);
+/* What the last ibv_create_flow was asked for, as text. */
+const char *null_flow(void);
 
 /* Sets an option; all are 0 or none at first. */
 void null_set(enum null_option option, int value);

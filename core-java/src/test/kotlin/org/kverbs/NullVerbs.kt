@@ -15,7 +15,9 @@ import org.kverbs.internal.memory.Memory
 import java.lang.foreign.Arena
 import java.lang.foreign.FunctionDescriptor
 import java.lang.foreign.Linker
+import java.lang.foreign.MemorySegment
 import java.lang.foreign.SymbolLookup
+import java.lang.foreign.ValueLayout.ADDRESS
 import java.lang.foreign.ValueLayout.JAVA_INT
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.lang.invoke.MethodHandle
@@ -44,7 +46,7 @@ internal object NullVerbs {
     }
 
     /** The kinds of objects, in the order of `enum null_kind`. */
-    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH }
+    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, FLOW, COUNTERS }
 
     private val headers = listOf("infiniband/verbs.h")
 
@@ -85,6 +87,7 @@ internal object NullVerbs {
     private val destroyedObject by lazy { function("null_destroyed", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
     private val abortedPosts by lazy { function("null_aborted", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
     private val completeOne by lazy { function("null_complete", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG)) }
+    private val lastFlow by lazy { function("null_flow", FunctionDescriptor.of(ADDRESS)) }
     private val raiseEvent by lazy {
         function("null_raise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG))
     }
@@ -120,6 +123,9 @@ internal object NullVerbs {
 
     /** Returns how many extended posts were aborted on a queue pair. */
     fun aborted(qp: QueuePair): Int = abortedPosts.invokeWithArguments(qp.handle()) as Int
+
+    /** Returns what the last flow rule asked for, as C reads it. */
+    fun flow(): String = (lastFlow.invokeWithArguments() as MemorySegment).reinterpret(2048).getString(0)
 
     /** Puts successful completions with these ids into a queue. */
     fun complete(

@@ -3,6 +3,7 @@ package org.kverbs.attributes;
 import org.kverbs.internal.abi.IbvFlowEthFilter;
 import org.kverbs.internal.abi.IbvFlowSpecEth;
 import org.kverbs.internal.abi.IbvFlowSpecType;
+import org.kverbs.internal.values.Ranges;
 
 /** What a flow rule asks of the Ethernet header: {@code struct ibv_flow_spec_eth}. */
 public final class EthernetMatch extends FlowMatch {
@@ -65,6 +66,7 @@ public final class EthernetMatch extends FlowMatch {
 
     /** Asks for a VLAN, by its number of 12 bits in the outer tag. */
     public EthernetMatch vlan(int id) {
+        Ranges.require("vlan", id, 0, VLAN_ID);
         ask("vlan", IbvFlowEthFilter.VLAN_TAG, Short.BYTES, id, VLAN_ID);
         return this;
     }

@@ -3,6 +3,7 @@ package org.kverbs.attributes;
 import org.kverbs.internal.abi.IbvFlowIpv6Filter;
 import org.kverbs.internal.abi.IbvFlowSpecIpv6;
 import org.kverbs.internal.abi.IbvFlowSpecType;
+import org.kverbs.internal.values.Ranges;
 
 /** What a flow rule asks of the IPv6 header: {@code struct ibv_flow_spec_ipv6}. */
 public final class Ipv6Match extends FlowMatch {
@@ -44,6 +45,7 @@ public final class Ipv6Match extends FlowMatch {
 
     /** Asks for a flow label, 20 bits. */
     public Ipv6Match flowLabel(int label) {
+        Ranges.require("flowLabel", label, 0, LABEL);
         ask("flowLabel", IbvFlowIpv6Filter.FLOW_LABEL, Integer.BYTES, label, LABEL);
         return this;
     }

@@ -12,6 +12,7 @@
  *
  * <pre>
  *   VerbsProvider --> VerbsDevice --> VerbsOpenResult --> VerbsContext --> QueuePairOps, ReceiveOps, CompletionQueueOps
+ *        |                                                     '--> FlowVerbs, CounterVerbs
  *        '--> ConnectionManager
  *
  *   above the seam    org.kverbs, org.kverbs.cm: call it

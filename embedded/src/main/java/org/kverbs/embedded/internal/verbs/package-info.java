@@ -7,6 +7,7 @@
  * <pre>
  *   EmbeddedContext -- Domains, MemoryVerbs, AddressVerbs, CompletionVerbs, SharedReceiveVerbs  --&gt; objects
  *                   -- QueuePairVerbs  --&gt; transport
+ *                   -- LockedSteering -- SteeringVerbs, FlowReader  --&gt; transport
  *                   -- Queries (limits and addresses)
  * </pre>
  */
