@@ -22,7 +22,7 @@ import org.kverbs.internal.values.Ranges;
  * @param port the port of the device, from 1
  * @param passesOn whether frames that match also go on to rules of other priorities ({@code
  *     IBV_FLOW_ATTR_FLAGS_DONT_TRAP})
- * @param matches what the rule asks of the headers, outermost first; empty if it takes any frame
+ * @param matches what the rule asks of the headers; empty if it takes any frame
  * @param drops whether the device drops the frames that match ({@code IBV_FLOW_SPEC_ACTION_DROP})
  * @param counters the counters of the rule, or null for none ({@code IBV_FLOW_SPEC_ACTION_COUNT})
  */

@@ -158,8 +158,7 @@ public final class ErrorAdvice {
                 "Check the port number (from 1) and the index: `ibv_devinfo -v` shows ports and tables.";
             case "ibv_get_pkey_index" -> "The port's table has no such P_Key: `ibv_devinfo -v` lists those it has.";
             case "ibv_create_flow" -> "Check that the queue pair is of type RAW_PACKET (some devices take UD, too), that "
-                    + "the port is the queue pair's, and that the matches come in the order of the headers, each layer "
-                    + "once.";
+                    + "the port is the queue pair's, and that each layer of the network has one match.";
             case "ibv_read_counters" -> "Read as many values as the highest attached index needs.";
             case "ibv_attach_mcast", "ibv_detach_mcast" -> "Check that the queue pair is of type UD and the GID is a "
                     + "multicast GID (its first byte is 0xff), and for detaching, that it is attached.";

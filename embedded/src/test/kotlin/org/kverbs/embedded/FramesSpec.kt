@@ -8,7 +8,6 @@ import io.kotest.matchers.shouldBe
 import org.kverbs.FlowAttributes
 import org.kverbs.RdmaSystemException
 import org.kverbs.WorkCompletionOpcode
-import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkCompletionStatus.LOC_PROT_ERR
 import org.kverbs.WorkCompletionStatus.REM_OP_ERR
 import org.kverbs.WorkCompletionStatus.SUCCESS
@@ -35,8 +34,8 @@ private class Wire(
 ) : AutoCloseable {
     val here = fabric.addDevice()
     val there = fabric.addDevice()
-    val a = End(here, RAW_PACKET, 1 shl 16).apply { qp.activate(ConnectOptions.DEFAULTS) }
-    val b = End(there, RAW_PACKET, 1 shl 16).apply { qp.activate(ConnectOptions.DEFAULTS) }
+    val a = End(here, RAW_PACKET, 65_536).apply { qp.activate(ConnectOptions.DEFAULTS) }
+    val b = End(there, RAW_PACKET, 65_536).apply { qp.activate(ConnectOptions.DEFAULTS) }
 
     /** Sends frames, and waits until they were sent. */
     fun transmit(count: Int = 1) {
@@ -71,7 +70,7 @@ class FramesSpec :
                 wire.b.take(1).single().byteLength() shouldBe FRAME
                 wire.b.bytes(0, FRAME) shouldBe wire.a.bytes(0, FRAME)
                 wire.a.qp.counters()["sent_bytes"] shouldBe FRAME
-                wire.b.qp.counters()["rcvd_pkts"] shouldBe 1
+                wire.b.qp.counters()["rcvd_pkts"] shouldBe 1L
             }
         }
 
@@ -90,10 +89,7 @@ class FramesSpec :
                     wire.fabric.setFaults(faults)
                     wire.receive(200)
                     wire.transmit(100)
-                    val found = generateSequence { wire.arrived() }.takeWhile { it > 0 }.sum()
-                    wire.fabric.setFaults(Faults.NONE)
-                    wire.receive(1)
-                    found
+                    generateSequence { wire.arrived() }.takeWhile { it > 0 }.sum()
                 }
             run(Faults.NONE.loss(1.0)) shouldBe 0
             val lost = run(Faults.NONE.loss(0.3))
@@ -256,9 +252,9 @@ class FramesSpec :
                     }
                 wire.transmit(100)
                 threads.forEach { it.join() }
-                val received = wire.b.poll(64).size
-                received shouldBeLessThan 101
-                wire.b.poll(200).forEach { it.status() shouldBe WorkCompletionStatus.SUCCESS }
+                val received = wire.b.poll(200)
+                received.size shouldBeLessThan 101
+                received.forEach { it.status() shouldBe SUCCESS }
             }
         }
     })

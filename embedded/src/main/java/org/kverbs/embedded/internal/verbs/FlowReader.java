@@ -41,8 +41,8 @@ final class FlowReader {
     private final List<FlowRule.Match> matches = new ArrayList<>();
     private boolean drops;
     private @Nullable FlowCounts counts;
-    /** The place of the last header in the order of a frame. */
-    private int rank = -1;
+    /** A bit for each place in a frame that has a match. */
+    private int places;
 
     private @Nullable FlowRule rule;
 
@@ -128,14 +128,14 @@ final class FlowReader {
         if (length != shape.size) {
             return -Errno.EINVAL;
         }
-        int next = rank(shape.layer) + (isInner ? HeaderLayer.values().length : 0);
-        if (next <= rank) {
+        int place = 1 << place(shape.layer) + (isInner ? HeaderLayer.values().length : 0);
+        if ((places & place) != 0) {
             return Refusal.because(
                     Errno.EINVAL,
-                    "The matches of a flow rule come in the order of the headers, each layer once: %s comes too late."
+                    "No frame has both: %s and another match of the same layer of the network."
                             .formatted(shape.layer));
         }
-        rank = next;
+        places |= place;
         int bytes = shape.mask - shape.value;
         matches.add(new FlowRule.Match(shape.layer, isInner, bytes(at + shape.value, bytes),
                 bytes(at + shape.mask, bytes)));
@@ -147,7 +147,7 @@ final class FlowReader {
     }
 
     /** Returns the place of a layer in a frame; layers that exclude each other have the same. */
-    private static int rank(HeaderLayer layer) {
+    private static int place(HeaderLayer layer) {
         return switch (layer) {
             case ETHERNET -> 0;
             case IPV4, IPV6 -> 1;
