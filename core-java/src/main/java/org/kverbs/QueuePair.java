@@ -272,8 +272,8 @@ public final class QueuePair extends Resource {
     }
 
     /**
-     * Connects an RC, UC or XRC_SEND queue pair to a peer's: moves it to INIT if it is still in RESET, then to RTR and RTS. Both
-     * sides call this. The call sends nothing to the peer. The peer of an XRC_SEND queue pair is an {@link
+     * Connects an RC, UC or XRC_SEND queue pair to a peer's: moves it to INIT if it is still in RESET, then to RTR and
+     * RTS. Both sides call this. The call sends nothing to the peer. The peer of an XRC_SEND queue pair is an {@link
      * XrcReceiveQueuePair}.
      *
      * @throws IllegalStateException for a UD or raw packet queue pair, which {@link #activate} brings up instead

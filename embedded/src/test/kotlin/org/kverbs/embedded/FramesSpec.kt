@@ -4,6 +4,7 @@ import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.ints.shouldBeInRange
 import io.kotest.matchers.ints.shouldBeLessThan
+import io.kotest.matchers.longs.shouldBeInRange
 import io.kotest.matchers.shouldBe
 import org.kverbs.FlowAttributes
 import org.kverbs.RdmaSystemException
@@ -22,6 +23,7 @@ import org.kverbs.attributes.QueuePairAttributes
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.QueuePairType.RAW_PACKET
+import org.kverbs.attributes.RateLimit
 import org.kverbs.embedded.Errno.EAGAIN
 import java.time.Duration
 
@@ -79,6 +81,20 @@ class FramesSpec :
                 val attributes = wire.a.context.queryDevice()
                 (DeviceCapability.MANAGED_FLOW_STEERING in attributes.capabilities()) shouldBe true
                 attributes.maxRawEthyQp() shouldBe attributes.maxQp()
+            }
+        }
+
+        test("should send no faster than it is told") {
+            Wire().use { wire ->
+                val paced = wire.a.context.queryDeviceEx().packetPacing()
+                RAW_PACKET.isIn(paced.queuePairTypes()) shouldBe true
+                wire.b.qp.flow(anyFrame)
+                wire.receive(10)
+                wire.a.qp.limitRate(RateLimit.ofKbps(8)) // a byte takes 1 ms
+                val start = wire.fabric.clock().elapsed()
+                wire.transmit(10)
+                (wire.fabric.clock().elapsed() - start).toMillis() shouldBeInRange 9 * FRAME..11 * FRAME
+                wire.arrived() shouldBe 10
             }
         }
 

@@ -46,14 +46,13 @@ final class Frames {
 
     private void complete(int status, int bytes) {
         hasReceive = false;
-        qp.recvCq.add(receive.id, status, IbvWcOpcode.IBV_WC_RECV, bytes, 0, qp.number, 0, 0, false, qp.receiving,
-                receive.posted);
+        qp.completeReceive(receive, status, IbvWcOpcode.IBV_WC_RECV, bytes, 0, 0, 0, false);
     }
 
     /** Sends all posted frames, unless the queue is drained. A frame is done when it was sent. */
     void run() {
         SendQueue sends = qp.sends;
-        while (sends.size() > 0 && qp.state == IbvQpState.IBV_QPS_RTS) {
+        while (sends.size() > 0 && qp.state == IbvQpState.IBV_QPS_RTS && !qp.pacer.mustWait()) {
             SendWqe wqe = sends.get(0);
             wqe.started = true;
             int status = qp.hca.injected(wqe.completionOpcode());
@@ -82,6 +81,7 @@ final class Frames {
         qp.hca.engine.touched();
         qp.counters.count(Counter.SENT_PKTS);
         qp.counters.count(Counter.SENT_BYTES, wqe.length);
+        qp.pacer.sends((int) wqe.length);
         qp.hca.link.sendFrame(frame, (int) wqe.length, qp.number);
         return IbvWcStatus.IBV_WC_SUCCESS;
     }

@@ -119,7 +119,8 @@ final class Queries {
             putInt(to, IbvDeviceAttrEx.PACKET_PACING_CAPS_QP_RATE_LIMIT_MIN, 1);
             putInt(to, IbvDeviceAttrEx.PACKET_PACING_CAPS_QP_RATE_LIMIT_MAX, Limits.MOST_KBPS);
             putInt(to, IbvDeviceAttrEx.PACKET_PACING_CAPS_SUPPORTED_QPTS, 1 << IbvQpType.IBV_QPT_RC
-                    | 1 << IbvQpType.IBV_QPT_UC | 1 << IbvQpType.IBV_QPT_UD);
+                    | 1 << IbvQpType.IBV_QPT_UC | 1 << IbvQpType.IBV_QPT_UD
+                    | (hca.link.carriesFrames() ? 1 << IbvQpType.IBV_QPT_RAW_PACKET : 0));
         }
         if (to.byteSize() > IbvDeviceAttrEx.ODP_CAPS_PER_TRANSPORT_CAPS_UD_ODP_CAPS) {
             putLong(to, IbvDeviceAttrEx.ODP_CAPS_GENERAL_CAPS, PAGING);
