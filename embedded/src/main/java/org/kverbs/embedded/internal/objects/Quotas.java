@@ -28,6 +28,7 @@ public final class Quotas {
         lockedBytes = new Quota(device, "bytes registered", "lockedBytes of its DeviceLimits", limits.lockedBytes());
         deviceMemory = new Quota(device, "bytes of device memory", "max_dm_size", Limits.DEVICE_MEMORY);
         flowRules = new Quota(device, "flow rules", "as verbs.h has no attribute for them", Limits.FLOWS);
-        flowCounters = new Quota(device, "counters of flow rules", "as verbs.h has no attribute for them", Limits.FLOWS);
+        flowCounters =
+                new Quota(device, "counters of flow rules", "as verbs.h has no attribute for them", Limits.FLOWS);
     }
 }
