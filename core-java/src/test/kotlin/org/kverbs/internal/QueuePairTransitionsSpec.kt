@@ -230,8 +230,8 @@ class QueuePairTransitionsSpec :
                     }
                 }
             }
-            QueuePairTransitions.explain(QueuePairType.RAW_PACKET, INIT, RTR, 1) shouldContain
-                "no rules for queue pairs of type RAW_PACKET"
+            QueuePairTransitions.explain(QueuePairType.DRIVER, INIT, RTR, 1) shouldContain
+                "no rules for queue pairs of type DRIVER"
             QueuePairTransitions.explain(RC, QueuePairState.UNKNOWN, RTR, 1) shouldBe
                 "There is no transition UNKNOWN -> RTR for RC queue pairs."
         }

@@ -68,7 +68,8 @@ class FrameHeadersSpec :
 private val headers = FrameHeaders()
 
 /** Masks that ask for no bit. */
-private val masks = HeaderLayer.entries.associateWith { if (it == HeaderLayer.ETHERNET) ByteArray(16) else ByteArray(0) }
+private val masks =
+    HeaderLayer.entries.associateWith { if (it == HeaderLayer.ETHERNET) ByteArray(16) else ByteArray(0) }
 
 /** Returns the headers that are found in the first [length] bytes of a frame, and leaves the memory behind them. */
 private fun present(

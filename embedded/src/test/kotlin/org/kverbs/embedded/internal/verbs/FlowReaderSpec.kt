@@ -69,7 +69,9 @@ internal class FlowReaderSpec :
                 withClue("a part that is too long for its type") {
                     made(rule(part(IbvFlowSpecType.IBV_FLOW_SPEC_UDP, 24))) shouldBe NO
                 }
-                withClue("a part of no bytes") { made(rule(part(IbvFlowSpecType.IBV_FLOW_SPEC_UDP, 16, 0))) shouldBe NO }
+                withClue("a part of no bytes") {
+                    made(rule(part(IbvFlowSpecType.IBV_FLOW_SPEC_UDP, 16, 0))) shouldBe NO
+                }
                 withClue("a part beyond the end") {
                     made(rule(part(IbvFlowSpecType.IBV_FLOW_SPEC_UDP, 16, 17))) shouldBe NO
                 }
