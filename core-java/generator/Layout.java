@@ -16,12 +16,15 @@ final class Layout {
      */
     record Field(String javaName, String path, int offset, String cType, boolean movable) {}
 
+    /** The constant that holds the size of the whole struct. */
+    private static final String WHOLE = "SIZE";
+
     private static final Set<String> PLATFORM_SIZED = Set.of("pthread_mutex_t", "pthread_cond_t");
 
     final int size;
     final List<Field> fields = new ArrayList<>();
     private final Btf btf;
-    private final Set<String> names = new HashSet<>(Set.of("SIZE"));
+    private final Set<String> names = new HashSet<>(Set.of(WHOLE));
     private boolean afterMutex;
 
     Layout(Btf btf, Btf.Type aggregate) {
@@ -55,7 +58,8 @@ final class Layout {
     }
 
     private void add(String path, int offset, int type) {
-        String javaName = path.replace('.', '_').toUpperCase(Locale.ROOT);
+        String upper = path.replace('.', '_').toUpperCase(Locale.ROOT);
+        String javaName = upper.equals(WHOLE) ? upper + "_FIELD" : upper; // a field "size" beside the whole size
         if (!names.add(javaName)) {
             throw new GeneratorException("Two fields of one struct would be called " + javaName + ": see " + path
                     + ".");

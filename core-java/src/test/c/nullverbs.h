@@ -38,6 +38,8 @@ enum null_kind {
 	NULL_TD,
 	NULL_DM,
 	NULL_XRCD,
+	NULL_FLOW,
+	NULL_COUNTERS,
 	NULL_KINDS
 };
 
@@ -220,6 +222,12 @@ void null_tune_context(struct verbs_context *context);
 int null_cq_flags(struct ibv_cq *cq);
 /* The limit of a queue pair's rate: the rate, and 16 bits each of the burst and the packet. */
 uint64_t null_rate(struct ibv_qp *qp);
+
+/* Puts the functions of flow rules and their counters into a context. */
+void null_add_flows(struct verbs_context *context);
+/* What the last ibv_create_flow was asked for, as text. */
+const char *null_flow(void);
+
 /* Sets an option; all are 0 or none at first. */
 void null_set(enum null_option option, int value);
 /* Sets all options back and forgets the log. */

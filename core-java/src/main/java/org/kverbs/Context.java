@@ -30,6 +30,7 @@ import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAsyncEvent;
+import org.kverbs.internal.abi.IbvCountersInitAttr;
 import org.kverbs.internal.abi.IbvDeviceAttr;
 import org.kverbs.internal.abi.IbvDeviceAttrEx;
 import org.kverbs.internal.abi.IbvGid;
@@ -370,6 +371,24 @@ public final class Context extends Resource {
      */
     public CompletionQueue completionQueue(CompletionQueueAttributes attributes) {
         return CompletionQueue.make(this, attributes);
+    }
+
+    /**
+     * Makes counters for flow rules ({@code ibv_create_counters}), without a point yet: see {@link
+     * FlowCounters#attach}.
+     *
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#FLOW_COUNTERS}
+     */
+    public FlowCounters flowCounters() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = arena.allocate(IbvCountersInitAttr.SIZE, JAVA_LONG.byteAlignment());
+            String operation = "ibv_create_counters(" + device.name() + ")";
+            return create(
+                    errno -> refusal(Feature.FLOW_COUNTERS, operation, errno),
+                    () -> verbs.flowCounters().create(init),
+                    h -> new FlowCounters(this, verbs.flowCounters(), h),
+                    this);
+        }
     }
 
     /**

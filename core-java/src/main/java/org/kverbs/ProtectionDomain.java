@@ -305,8 +305,8 @@ public final class ProtectionDomain extends Resource {
      * @throws IllegalArgumentException if a queue of {@code attributes} belongs to another context, or if the type and
      *     the shared receive queue do not fit: only {@link XrcDomain#queuePair} makes an XRC_RECV queue pair, and none
      *     takes all its receives from a queue of XRC
-     * @throws UnsupportedVerbException if the device, its driver or libibverbs lacks a feature of {@code attributes}, or
-     *     XRC for an XRC_SEND queue pair
+     * @throws UnsupportedVerbException if the device, its driver or libibverbs lacks a feature of {@code attributes},
+     *     XRC for an XRC_SEND queue pair, or queue pairs of type RAW_PACKET
      * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
      */
     public QueuePair queuePair(QueuePairInitAttributes attributes) {
@@ -349,6 +349,9 @@ public final class ProtectionDomain extends Resource {
         }
         if (isMissing && attributes.type() == QueuePairType.XRC_SEND) {
             return context.refusal(Feature.XRC, operation, errno);
+        }
+        if (isMissing && attributes.type() == QueuePairType.RAW_PACKET) {
+            return context.refusal(Feature.RAW_PACKET, operation, errno);
         }
         return SystemErrors.refused(
                 operation,

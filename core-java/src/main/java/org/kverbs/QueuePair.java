@@ -37,7 +37,8 @@ import org.kverbs.spi.VerbsContext;
 
 /**
  * A queue pair ({@code struct ibv_qp}): a send queue and a receive queue. It is one end of a connection (RC, UC), or it
- * sends and receives datagrams (UD), or it is the sending end of an extended reliable connection (XRC_SEND).
+ * sends and receives datagrams (UD) or Ethernet frames (RAW_PACKET), or it is the sending end of an extended reliable
+ * connection (XRC_SEND).
  *
  * <p>Safe for any thread. One thread at a time posts sends, and one thread at a time posts receives; others wait. After
  * warm-up, posting allocates nothing. Source: {@code man 3 ibv_create_qp}, {@code ibv_modify_qp}, {@code
@@ -275,11 +276,15 @@ public final class QueuePair extends Resource {
      * RTS. Both sides call this. The call sends nothing to the peer. The peer of an XRC_SEND queue pair is an {@link
      * XrcReceiveQueuePair}.
      *
-     * @throws IllegalStateException for a UD queue pair, which {@link #activate} brings up instead
+     * @throws IllegalStateException for a UD or raw packet queue pair, which {@link #activate} brings up instead
      * @throws RdmaSystemException if the device refuses a step; an iWARP device refuses, since only the connection
      *     manager connects it
      */
     public void connect(QueuePairEndpoint remote, ConnectOptions options) {
+        if (type == QueuePairType.RAW_PACKET) {
+            throw new IllegalStateException(
+                    describe() + " has no peer: call activate(), and give each frame its Ethernet header");
+        }
         if (type == QueuePairType.UD) {
             throw new IllegalStateException(
                     describe() + " is a datagram queue pair: call activate(), and give each message its address");
@@ -288,13 +293,13 @@ public final class QueuePair extends Resource {
     }
 
     /**
-     * Brings a UD queue pair up: moves it to INIT if it is still in RESET, then to RTR and RTS.
+     * Brings a UD or a raw packet queue pair up: moves it to INIT if it is still in RESET, then to RTR and RTS.
      *
      * @throws IllegalStateException for a queue pair of another type, which {@link #connect} brings up instead
      * @throws RdmaSystemException if the device refuses a step
      */
     public void activate(ConnectOptions options) {
-        if (type != QueuePairType.UD) {
+        if (type != QueuePairType.UD && type != QueuePairType.RAW_PACKET) {
             throw new IllegalStateException(describe() + " must be connected to a peer: call connect(endpoint)");
         }
         var connector = new QueuePairConnector(control, options);
@@ -326,6 +331,34 @@ public final class QueuePair extends Resource {
      */
     public void detachMulticast(Gid group, int lid) {
         multicast("ibv_detach_mcast", group, lid, false);
+    }
+
+    /**
+     * Adds a rule by which this queue pair receives frames ({@code ibv_create_flow}). A raw packet queue pair receives
+     * nothing without a rule.
+     *
+     * @throws IllegalArgumentException if the counters of the rule belong to another context
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#FLOW_STEERING}
+     * @throws RdmaSystemException if the device refuses: EINVAL for a queue pair of type RC or UC, EOPNOTSUPP if it has
+     *     no rules of this kind
+     */
+    public Flow flow(FlowAttributes attributes) {
+        Context context = pd.context();
+        FlowCounters counters = attributes.counters();
+        if (counters != null && counters.context() != context) {
+            throw new IllegalArgumentException(counters.describe() + " belong to another open device than "
+                    + describe() + "; make both from the same context");
+        }
+        String operation = "ibv_create_flow(" + describe() + ", " + attributes + ")";
+        try (Arena arena = Arena.ofConfined()) {
+            return create(
+                    errno -> context.verbs.has(Feature.FLOW_STEERING.verb())
+                            ? SystemErrors.of(operation, errno) // the device has rules, but not this one
+                            : context.refusal(Feature.FLOW_STEERING, operation, errno),
+                    () -> context.verbs.flows().createFlow(handle, attributes.write(arena)),
+                    h -> new Flow(this, context.verbs.flows(), attributes, h),
+                    counters == null ? new Resource[] {this} : new Resource[] {this, counters});
+        }
     }
 
     private void multicast(String call, Gid group, int lid, boolean attach) {

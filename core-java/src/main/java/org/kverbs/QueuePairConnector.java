@@ -34,11 +34,13 @@ final class QueuePairConnector {
     void toInit() {
         QueuePairAttributesBuilder attributes = QueuePairAttributes.builder()
                 .state(QueuePairState.INIT)
-                .pkeyIndex(options.pkeyIndex())
                 .port(options.port());
+        if (qp.type() != QueuePairType.RAW_PACKET) {
+            attributes.pkeyIndex(options.pkeyIndex());
+        }
         if (qp.type() == QueuePairType.UD) {
             attributes.qkey(options.qkey());
-        } else {
+        } else if (qp.type() != QueuePairType.RAW_PACKET) {
             attributes.accessFlags(access());
         }
         qp.modify(attributes.build());
@@ -88,8 +90,10 @@ final class QueuePairConnector {
     }
 
     void toReadyToSend() {
-        QueuePairAttributesBuilder attributes =
-                QueuePairAttributes.builder().state(QueuePairState.RTS).sqPsn(qp.psn());
+        QueuePairAttributesBuilder attributes = QueuePairAttributes.builder().state(QueuePairState.RTS);
+        if (qp.type() != QueuePairType.RAW_PACKET) {
+            attributes.sqPsn(qp.psn());
+        }
         if (qp.type() == QueuePairType.XRC_RECV) {
             attributes.timeout(options.timeout());
         } else if (qp.type() == QueuePairType.RC || qp.type() == QueuePairType.XRC_SEND) {

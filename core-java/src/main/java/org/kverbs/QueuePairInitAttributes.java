@@ -161,6 +161,7 @@ public record QueuePairInitAttributes(
     private int operations(boolean all) {
         int usual = switch (type) {
             case UD -> DATAGRAMS;
+            case RAW_PACKET -> IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND;
             case UC -> CONNECTED | (all ? WINDOWS : 0);
             default -> RELIABLE | (all ? WINDOWS | ATOMICS : 0);
         };

@@ -11,6 +11,7 @@
  *   Device                              what is there: list, byName, first
  *     open() -> Context                 queries, asynchronous events
  *                 |-> CompletionChannel       waiting for completions
+ *                 |-> FlowCounters            what flow rules count
  *                 |-> CompletionQueue         WorkCompletion(s), one for each request that ended
  *                 |-> DeviceMemory            memory of the device, if it has some
  *                 |-> ThreadDomain            for a parent domain: ProtectionDomain.parentDomain
@@ -20,6 +21,7 @@
  *                       |-> MemoryWindow
  *                       |-> SharedReceiveQueue   &lt;- ReceiveRequests
  *                       |-> QueuePair            &lt;- SendRequests, ReceiveRequests
+ *                       |     '-> Flow           which frames a raw packet queue pair receives
  *                       '-> AddressHandle
  *   Resource                            what all of these are: close, isOpen, what was made from what
  *   Diagnostics                         where open resources were opened

@@ -16,7 +16,9 @@ import org.kverbs.internal.memory.Memory
 import java.lang.foreign.Arena
 import java.lang.foreign.FunctionDescriptor
 import java.lang.foreign.Linker
+import java.lang.foreign.MemorySegment
 import java.lang.foreign.SymbolLookup
+import java.lang.foreign.ValueLayout.ADDRESS
 import java.lang.foreign.ValueLayout.JAVA_INT
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.lang.invoke.MethodHandle
@@ -49,7 +51,7 @@ internal object NullVerbs {
     }
 
     /** The kinds of objects, in the order of `enum null_kind`. */
-    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, TD, DM, XRCD }
+    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, TD, DM, XRCD, FLOW, COUNTERS }
 
     private val headers = listOf("infiniband/verbs.h")
 
@@ -97,6 +99,7 @@ internal object NullVerbs {
     private val flagsOfCq by lazy { function("null_cq_flags", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
     private val rateOfQp by lazy { function("null_rate", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG)) }
     private val lastAdvice by lazy { function("null_advised", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
+    private val lastFlow by lazy { function("null_flow", FunctionDescriptor.of(ADDRESS)) }
     private val raiseEvent by lazy {
         function("null_raise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG))
     }
@@ -179,6 +182,9 @@ internal object NullVerbs {
         val at = inlinedLast.invokeWithArguments(qp.handle()) as Long
         return List(length) { Memory.getByte(at + it) }
     }
+
+    /** Returns what the last flow rule asked for, as C reads it. */
+    fun flow(): String = (lastFlow.invokeWithArguments() as MemorySegment).reinterpret(2048).getString(0)
 
     /** Puts successful completions with these ids into a queue. */
     fun complete(

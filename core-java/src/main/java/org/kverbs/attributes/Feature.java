@@ -87,7 +87,26 @@ public enum Feature {
     FLUSH(
             "ibv_wr_flush",
             "It needs rdma-core 45 or newer, and a device with DeviceCapability.FLUSH_GLOBAL or FLUSH_PERSISTENT: "
-                    + "Soft-RoCE of Linux 6.2 or newer, or the embedded device.");
+                    + "Soft-RoCE of Linux 6.2 or newer, or the embedded device."),
+    /**
+     * Queue pairs of type {@link QueuePairType#RAW_PACKET}, which send and receive Ethernet frames. No function of a
+     * driver shows this feature, so a device counts as having it if it has flow rules: without one a raw packet queue
+     * pair receives nothing. The driver mana has such queue pairs without rules, for receive-side scaling.
+     */
+    RAW_PACKET(
+            "ibv_create_qp",
+            "Devices of the drivers mlx4, mlx5, bnxt_re and mana have raw packet queue pairs, and so have the embedded "
+                    + "devices in this process; an embedded device on UDP sockets has none."),
+    /** Rules that choose the queue pair of a received frame ({@code ibv_create_flow}). */
+    FLOW_STEERING(
+            "ibv_create_flow",
+            "Devices of the drivers mlx4, mlx5 and, since rdma-core 60, bnxt_re have it, and so have the embedded "
+                    + "devices in this process; an embedded device on UDP sockets has none."),
+    /** Counters of flow rules ({@code ibv_create_counters}). */
+    FLOW_COUNTERS(
+            "ibv_create_counters",
+            "Devices of the driver mlx5 have it since rdma-core 19, and so have the embedded devices in this process; "
+                    + "an embedded device on UDP sockets has none.");
 
     private final String verb;
     private final String needs;

@@ -8,6 +8,8 @@
  *   queue pairs         QueuePairType, QueuePairState, QueuePairCapabilities, QueuePairAttributes(Builder),
  *                       QueuePairAttribute, QueuePairTimers, MigrationState, SharedReceiveQueueAttributes
  *   peers               AddressAttributes(Builder), GlobalRoute, StaticRate, QueuePairEndpoint, ConnectOptions(Builder)
+ *   flow rules          FlowType, FlowMatch: EthernetMatch, Ipv4Match, Ipv6Match, PortMatch, VxlanMatch; MacAddress;
+ *                       FlowCounter
  *   memory, events      AccessFlag, MemoryWindowType, AsyncEventType
  * </pre>
  *

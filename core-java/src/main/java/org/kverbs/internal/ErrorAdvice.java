@@ -55,6 +55,9 @@ public final class ErrorAdvice {
                     : permission(function);
             case ENOSYS, EOPNOTSUPP -> function.equals("ibv_get_device_list")
                     ? "The kernel has no RDMA support loaded: `modprobe ib_uverbs`, and the driver of your adapter."
+                    : function.equals("ibv_create_flow")
+                    ? "The device has flow rules, but none of this kind: leave out a match, dontTrap, drop or the "
+                            + "counters."
                     : "The device or its driver does not offer this call: `ibv_devinfo -v` shows what it can do.";
             case EBUSY -> busy(function);
             case ENODEV, ENXIO, ENOENT, EIO -> function.equals("ibv_open_device") ? nodes()
@@ -109,8 +112,8 @@ public final class ErrorAdvice {
     private static String permission(String function) {
         return switch (function) {
             case "ibv_open_device", "ibv_get_device_list" -> nodes();
-            case "ibv_create_qp" -> "A raw packet queue pair needs the capability CAP_NET_RAW"
-                    + " (root, or `setcap cap_net_raw+ep` on the java program).";
+            case "ibv_create_qp", "ibv_create_qp_ex", "ibv_create_flow" -> "Raw packet queue pairs and flow rules need "
+                    + "the capability CAP_NET_RAW (root, or `setcap cap_net_raw+ep` on the java program).";
             case "ibv_modify_qp" -> "A Q_Key with its highest bit set needs the capability CAP_NET_RAW; use a smaller "
                     + "Q_Key.";
             default -> "This user lacks a right that the call needs: try as root, or look for the capability in the "
@@ -128,8 +131,12 @@ public final class ErrorAdvice {
                     + "those first.";
             case "ibv_destroy_comp_channel" -> "The channel is still in use by completion queues: close those first.";
             case "ibv_destroy_srq" -> "The shared receive queue is still in use by queue pairs: close those first.";
-            case "ibv_destroy_qp" -> "The queue pair is still attached to multicast groups: detach it first.";
+            case "ibv_destroy_qp" -> "The queue pair is still attached to multicast groups, or flow rules lead to it: "
+                    + "detach it and close the rules first.";
             case "ibv_dereg_mr" -> invalid(function);
+            case "ibv_destroy_counters" -> "Flow rules still use the counters: close those first.";
+            case "ibv_attach_counters_point_flow" -> "A flow rule already uses the counters: attach all points before "
+                    + "the first rule.";
             case "ibv_resize_cq" -> "The completion queue is being resized by another thread: try again.";
             default -> "Another object still uses this one: close that first.";
         };
@@ -158,6 +165,9 @@ public final class ErrorAdvice {
             case "ibv_query_port", "ibv_query_gid", "ibv_query_gid_ex", "ibv_query_pkey" ->
                 "Check the port number (from 1) and the index: `ibv_devinfo -v` shows ports and tables.";
             case "ibv_get_pkey_index" -> "The port's table has no such P_Key: `ibv_devinfo -v` lists those it has.";
+            case "ibv_create_flow" -> "Check that the queue pair is of type RAW_PACKET (some devices take UD, too), "
+                    + "that the port is the queue pair's, and that each layer of the network has one match.";
+            case "ibv_read_counters" -> "Read as many values as the highest attached index needs.";
             case "ibv_attach_mcast", "ibv_detach_mcast" -> "Check that the queue pair is of type UD and the GID is a "
                     + "multicast GID (its first byte is 0xff), and for detaching, that it is attached.";
             default -> "An argument is out of range, or belongs to another device: check them against the device's "

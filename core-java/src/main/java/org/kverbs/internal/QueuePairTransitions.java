@@ -30,12 +30,15 @@ public final class QueuePairTransitions {
     private static final List<Transition> TRANSITIONS = """
             RESET INIT RC UC XRC_SEND XRC_RECV : PKEY_INDEX PORT ACCESS_FLAGS :
             RESET INIT UD    : PKEY_INDEX PORT QKEY :
+            RESET INIT RAW_PACKET : PORT :
             INIT  INIT RC UC XRC_SEND XRC_RECV :  : PKEY_INDEX PORT ACCESS_FLAGS
             INIT  INIT UD    :  : PKEY_INDEX PORT QKEY
+            INIT  INIT RAW_PACKET :  :
             INIT  RTR  RC XRC_RECV : AV PATH_MTU DEST_QPN RQ_PSN MAX_DEST_RD_ATOMIC MIN_RNR_TIMER \
                              : PKEY_INDEX ACCESS_FLAGS ALT_PATH
             INIT  RTR  UC XRC_SEND : AV PATH_MTU DEST_QPN RQ_PSN : PKEY_INDEX ACCESS_FLAGS ALT_PATH
             INIT  RTR  UD    :  : PKEY_INDEX QKEY
+            INIT  RTR  RAW_PACKET :  :
             RTR   RTS  RC    : TIMEOUT RETRY_CNT RNR_RETRY SQ_PSN MAX_QP_RD_ATOMIC \
                              : CUR_STATE ACCESS_FLAGS MIN_RNR_TIMER ALT_PATH PATH_MIG_STATE
             RTR   RTS  XRC_SEND : TIMEOUT RETRY_CNT RNR_RETRY SQ_PSN MAX_QP_RD_ATOMIC \
@@ -44,6 +47,12 @@ public final class QueuePairTransitions {
                              : CUR_STATE ACCESS_FLAGS MIN_RNR_TIMER ALT_PATH PATH_MIG_STATE
             RTR   RTS  UC    : SQ_PSN : CUR_STATE ACCESS_FLAGS ALT_PATH PATH_MIG_STATE
             RTR   RTS  UD    : SQ_PSN : CUR_STATE QKEY
+            RTR   RTS  RAW_PACKET :  : RATE_LIMIT
+            RTS   RTS  RAW_PACKET :  : RATE_LIMIT
+            RTS   SQD  RAW_PACKET :  :
+            SQD   RTS  RAW_PACKET :  :
+            SQD   SQD  RAW_PACKET :  :
+            SQE   RTS  RAW_PACKET :  :
             RTS   RTS  RC XRC_RECV :  : CUR_STATE ACCESS_FLAGS MIN_RNR_TIMER ALT_PATH PATH_MIG_STATE
             RTS   RTS  UC XRC_SEND :  : CUR_STATE ACCESS_FLAGS ALT_PATH PATH_MIG_STATE
             RTS   RTS  UD    :  : CUR_STATE QKEY

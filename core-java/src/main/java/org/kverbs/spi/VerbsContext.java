@@ -62,6 +62,16 @@ public interface VerbsContext {
         return PortVerbs.NONE;
     }
 
+    /** Returns the flow rules of the device. */
+    default FlowVerbs flows() {
+        return FlowVerbs.NONE;
+    }
+
+    /** Returns the counters of flow rules. */
+    default CounterVerbs flowCounters() {
+        return CounterVerbs.NONE;
+    }
+
     // Queries
 
     /** Fills {@code struct ibv_device_attr} ({@code ibv_query_device}). */

@@ -12,8 +12,8 @@
  *
  * <pre>
  *   VerbsProvider --> VerbsDevice --> VerbsOpenResult --> VerbsContext --> QueuePairOps, ReceiveOps, CompletionQueueOps
- *        |                                      '--> ClockVerbs, DomainVerbs, EceVerbs, OptionalMemoryVerbs,
- *        |                                           PacingVerbs, PortVerbs, XrcVerbs
+ *        |                                      '--> ClockVerbs, CounterVerbs, DomainVerbs, EceVerbs, FlowVerbs,
+ *        |                                           OptionalMemoryVerbs, PacingVerbs, PortVerbs, XrcVerbs
  *        '--> ConnectionManager
  *
  *   above the seam    org.kverbs, org.kverbs.cm: call it

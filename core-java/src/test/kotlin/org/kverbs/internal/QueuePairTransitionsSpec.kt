@@ -35,6 +35,7 @@ import org.kverbs.attributes.QueuePairState.RTS
 import org.kverbs.attributes.QueuePairState.SQD
 import org.kverbs.attributes.QueuePairState.SQE
 import org.kverbs.attributes.QueuePairType
+import org.kverbs.attributes.QueuePairType.RAW_PACKET
 import org.kverbs.attributes.QueuePairType.RC
 import org.kverbs.attributes.QueuePairType.UC
 import org.kverbs.attributes.QueuePairType.UD
@@ -58,6 +59,9 @@ class QueuePairTransitionsSpec :
         test("should require what the IBA requires on the way to RTS") {
             required(RC, RESET, INIT).shouldContainExactlyInAnyOrder(STATE, PKEY_INDEX, PORT, ACCESS_FLAGS)
             required(UC, RESET, INIT).shouldContainExactlyInAnyOrder(STATE, PKEY_INDEX, PORT, ACCESS_FLAGS)
+            required(RAW_PACKET, RESET, INIT).shouldContainExactlyInAnyOrder(STATE, PORT)
+            required(RAW_PACKET, INIT, RTR).shouldContainExactlyInAnyOrder(STATE)
+            required(RAW_PACKET, RTR, RTS).shouldContainExactlyInAnyOrder(STATE)
             required(UD, RESET, INIT).shouldContainExactlyInAnyOrder(STATE, PKEY_INDEX, PORT, QKEY)
             required(RC, INIT, RTR)
                 .shouldContainExactlyInAnyOrder(
@@ -222,8 +226,8 @@ class QueuePairTransitionsSpec :
                     }
                 }
             }
-            QueuePairTransitions.explain(QueuePairType.RAW_PACKET, INIT, RTR, 1) shouldContain
-                "no rules for queue pairs of type RAW_PACKET"
+            QueuePairTransitions.explain(QueuePairType.DRIVER, INIT, RTR, 1) shouldContain
+                "no rules for queue pairs of type DRIVER"
             QueuePairTransitions.explain(RC, QueuePairState.UNKNOWN, RTR, 1) shouldBe
                 "There is no transition UNKNOWN -> RTR for RC queue pairs."
         }

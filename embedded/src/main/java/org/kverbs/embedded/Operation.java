@@ -84,5 +84,17 @@ public enum Operation {
     /** {@code ibv_create_ah}. */
     CREATE_ADDRESS_HANDLE,
     /** {@code ibv_attach_mcast}. */
-    ATTACH_MULTICAST
+    ATTACH_MULTICAST,
+    /** {@code ibv_create_flow}. */
+    CREATE_FLOW,
+    /** {@code ibv_destroy_flow}. */
+    DESTROY_FLOW,
+    /** {@code ibv_create_counters}. */
+    CREATE_COUNTERS,
+    /** {@code ibv_attach_counters_point_flow}. */
+    ATTACH_COUNTERS,
+    /** {@code ibv_read_counters}. */
+    READ_COUNTERS,
+    /** {@code ibv_destroy_counters}. */
+    DESTROY_COUNTERS
 }

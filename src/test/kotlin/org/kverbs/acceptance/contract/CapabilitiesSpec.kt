@@ -6,6 +6,7 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.CompletionQueueAttributes
+import org.kverbs.FlowAttributes
 import org.kverbs.QueuePairInitAttributes
 import org.kverbs.RdmaSystemException
 import org.kverbs.UnsupportedVerbException
@@ -203,6 +204,26 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
 
         Capability.PROGRAM_EVENTS -> {
             { channel().use { it.id(PortSpace.TCP).writeEvent(0, 1) } }
+        }
+
+        Capability.RAW_PACKET -> {
+            { queuePair(QueuePairType.RAW_PACKET) }
+        }
+
+        Capability.FLOW_STEERING -> {
+            {
+                val type =
+                    when {
+                        Capability.RAW_PACKET in device.capabilities -> QueuePairType.RAW_PACKET
+                        Capability.DATAGRAM in device.capabilities -> QueuePairType.UD
+                        else -> QueuePairType.RC
+                    }
+                queuePair(type).flow(FlowAttributes.builder().build())
+            }
+        }
+
+        Capability.FLOW_COUNTERS -> {
+            { context.flowCounters() }
         }
 
         Capability.RESIZE_SRQ -> {

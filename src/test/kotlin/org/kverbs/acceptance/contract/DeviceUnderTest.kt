@@ -93,6 +93,15 @@ internal enum class Capability(
     /** Queue pairs that take ibv_wr_flush, and regions with FLUSH_GLOBAL. */
     FLUSH(Feature.FLUSH),
 
+    /** Queue pairs of type RAW_PACKET. */
+    RAW_PACKET(Feature.RAW_PACKET),
+
+    /** ibv_create_flow. */
+    FLOW_STEERING(Feature.FLOW_STEERING),
+
+    /** ibv_create_counters. */
+    FLOW_COUNTERS(Feature.FLOW_COUNTERS),
+
     /** ibv_modify_srq with IBV_SRQ_MAX_WR. */
     RESIZE_SRQ,
 
@@ -228,17 +237,18 @@ private fun embedded(
     isIpv6: Boolean = false,
 ): DeviceUnderTest {
     val lacks =
-        if (isIpv6) {
-            setOf(
-                Capability.ADDRESS_EVENTS,
-                Capability.DMABUF,
-                Capability.MULTICAST_ROUTE,
-            )
-        } else {
-            setOf(Capability.ADDRESS_EVENTS, Capability.DMABUF)
+        buildSet {
+            add(Capability.ADDRESS_EVENTS)
+            add(Capability.DMABUF)
+            if (isIpv6) add(Capability.MULTICAST_ROUTE)
+            if (index > 0) addAll(framesOnly) // on UDP sockets
         }
     return DeviceUnderTest("embedded$index", "embedded", "", Capability.entries.toSet() - lacks, isIpv6)
 }
+
+/** The capabilities of devices that carry Ethernet frames. */
+private val framesOnly: Set<Capability>
+    get() = setOf(Capability.RAW_PACKET, Capability.FLOW_STEERING, Capability.FLOW_COUNTERS)
 
 /** Containers often have no IPv6; then its cases are skipped. */
 private fun hasIpv6() =
@@ -274,7 +284,7 @@ private val softRoceLacks: Set<Capability>
             Capability.FLUSHES_LATE_RECEIVES,
             Capability.EXTENDED_GATHERING,
             Capability.EXTENDED_UC_WINDOWS,
-        )
+        ) + framesOnly
 
 /** The capability that brings two queue pairs of a type to RTS. */
 internal val QueuePairType.capability: Capability

@@ -20,11 +20,13 @@ import org.kverbs.internal.abi.IbvQp;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ClockVerbs;
 import org.kverbs.spi.CompletionQueueOps;
+import org.kverbs.spi.CounterVerbs;
 import org.kverbs.spi.DomainVerbs;
 import org.kverbs.spi.EceVerbs;
+import org.kverbs.spi.FlowVerbs;
+import org.kverbs.spi.OptionalMemoryVerbs;
 import org.kverbs.spi.PacingVerbs;
 import org.kverbs.spi.PortVerbs;
-import org.kverbs.spi.OptionalMemoryVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
@@ -49,6 +51,8 @@ final class NativeContext implements VerbsContext {
     /** The addresses of the extended completion queues. */
     private final Set<Long> extendedQueues = ConcurrentHashMap.newKeySet();
     private final WaitableFds channels = new WaitableFds();
+    private final FlowVerbs flows;
+    private final CounterVerbs counters;
 
     NativeContext(Libibverbs verbs, long context) {
         this.verbs = verbs;
@@ -56,6 +60,8 @@ final class NativeContext implements VerbsContext {
         this.tables = new ContextTables(context);
         this.memory = new NativeOptionalMemory(verbs, context, tables);
         this.xrc = new NativeXrc(tables, context);
+        this.flows = new NativeFlows(tables);
+        this.counters = new NativeCounters(context, tables);
         this.isShort = staysInUserSpace();
         this.asyncFd = Memory.at(context, IbvContext.SIZE).get(JAVA_INT, IbvContext.ASYNC_FD);
     }
@@ -88,6 +94,16 @@ final class NativeContext implements VerbsContext {
     @Override
     public boolean has(String verb) {
         return verb.equals("ibv_reg_dmabuf_mr") ? memory.hasDmabuf() : OptionalVerbs.areIn(verb, tables, verbs);
+    }
+
+    @Override
+    public FlowVerbs flows() {
+        return flows;
+    }
+
+    @Override
+    public CounterVerbs flowCounters() {
+        return counters;
     }
 
     @Override

@@ -22,7 +22,11 @@ final class OptionalVerbs {
             Map.entry("ibv_alloc_null_mr", VerbsContext.ALLOC_NULL_MR),
             Map.entry("ibv_alloc_dm", VerbsContext.ALLOC_DM),
             Map.entry("ibv_advise_mr", VerbsContext.ADVISE_MR),
-            Map.entry("ibv_open_xrcd", VerbsContext.OPEN_XRCD));
+            Map.entry("ibv_open_xrcd", VerbsContext.OPEN_XRCD),
+            // of type RAW_PACKET, which no pointer shows: without flow rules it would receive nothing
+            Map.entry("ibv_create_qp", VerbsContext.IBV_CREATE_FLOW),
+            Map.entry("ibv_create_flow", VerbsContext.IBV_CREATE_FLOW),
+            Map.entry("ibv_create_counters", VerbsContext.CREATE_COUNTERS));
 
     /**
      * The operations of extended queue pairs, with their bits of {@code device_cap_flags_ex}. They are functions of a

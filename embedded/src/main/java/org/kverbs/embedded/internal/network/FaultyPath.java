@@ -17,12 +17,16 @@ final class FaultyPath implements PacketSink {
     /** The shortest delay, in nanoseconds: packets that are sent in one call then arrive in order. */
     private static final long SHORTEST = 1_000;
 
+    private static final long DROPPED = -1;
+
     final Hca target;
     private final InProcessNetwork network;
     private final Icrc icrc = new Icrc();
     private Faults faults;
     /** When a slow receiver has taken all its packets. */
     private long busyUntil;
+    /** Takes the frames that have been on their way. */
+    private final PacketSink arrivals = this::acceptFrame;
 
     FaultyPath(InProcessNetwork network, Hca target, Faults faults) {
         this.network = network;
@@ -59,7 +63,48 @@ final class FaultyPath implements PacketSink {
         }
     }
 
-    private void dispatch(Packet packet) {
+    /** Sends an Ethernet frame; the parameters are those of {@code PacketPort.sendFrame}. */
+    void sendFrame(long frame, int length, int sender) {
+        if (hits(faults.loss())) {
+            return;
+        }
+        dispatchFrame(frame, length, sender);
+        if (hits(faults.duplication())) {
+            dispatchFrame(frame, length, sender);
+        }
+    }
+
+    private void dispatchFrame(long frame, int length, int sender) {
+        long delay = delay();
+        if (delay == DROPPED) {
+            return;
+        }
+        if (hits(faults.corruption())) {
+            target.counters.count(Counter.PORT_RCV_ERRORS); // a NIC drops a frame with a wrong checksum
+            return;
+        }
+        Packet copy = network.pool.take();
+        if (copy == null) {
+            return;
+        }
+        Memory.copy(frame, copy.buffer, length);
+        copy.payload = copy.buffer;
+        copy.payloadLength = length;
+        copy.sourceQp = sender;
+        copy.sink = arrivals;
+        target.engine.schedule(copy, delay);
+    }
+
+    private void acceptFrame(Packet copy) {
+        try {
+            target.takeFrame(copy.payload, copy.payloadLength, copy.sourceQp);
+        } finally {
+            network.pool.give(copy);
+        }
+    }
+
+    /** Returns how long a packet is on its way, or {@link #DROPPED} if a slow receiver has no room for it. */
+    private long delay() {
         long now = target.engine.now();
         long delay = SHORTEST + between(faults.minDelay().toNanos(), faults.maxDelay().toNanos());
         if (hits(faults.reordering())) {
@@ -69,10 +114,18 @@ final class FaultyPath implements PacketSink {
             long each = 1_000_000_000L / faults.packetsPerSecond();
             if (busyUntil - now > each * Faults.QUEUE) {
                 network.injected++;
-                return;
+                return DROPPED;
             }
             busyUntil = Math.max(busyUntil, now + delay) + each;
             delay = busyUntil - now;
+        }
+        return delay;
+    }
+
+    private void dispatch(Packet packet) {
+        long delay = delay();
+        if (delay == DROPPED) {
+            return;
         }
         Packet copy = network.pool.take();
         if (copy == null) {

@@ -168,6 +168,24 @@ public final class InProcessNetwork {
         }
 
         @Override
+        public boolean carriesFrames() {
+            return true;
+        }
+
+        @Override
+        public void sendFrame(long frame, int length, int sender) {
+            for (int i = 0; device.isUp() && i < ports.size(); i++) {
+                Hca target = ports.get(i).device;
+                int self = target == device ? sender : 0;
+                if (!perfect) {
+                    way(target).sendFrame(frame, length, self);
+                } else {
+                    target.takeFrame(frame, length, self);
+                }
+            }
+        }
+
+        @Override
         public boolean leadsTo(long gidHigh, long gidLow) {
             return Gids.isMulticast(gidHigh, gidLow) || find(gidHigh, gidLow) != null;
         }

@@ -36,7 +36,9 @@ public abstract class DeviceState {
             Operation.DESTROY_QUEUE_PAIR,
             Operation.DESTROY_COMPLETION_QUEUE,
             Operation.DESTROY_SHARED_RECEIVE_QUEUE,
-            Operation.CLOSE_XRC_DOMAIN);
+            Operation.CLOSE_XRC_DOMAIN,
+            Operation.DESTROY_FLOW,
+            Operation.DESTROY_COUNTERS);
 
     public final String name;
     public final long guid;

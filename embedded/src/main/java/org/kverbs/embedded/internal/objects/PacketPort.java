@@ -12,6 +12,19 @@ public interface PacketPort extends AutoCloseable {
     /** Sends a packet, or loses it. The packet and its payload belong to the caller again when this returns. */
     void send(Packet packet);
 
+    /** Tells whether the port carries the Ethernet frames of raw packet queue pairs. */
+    default boolean carriesFrames() {
+        return false;
+    }
+
+    /**
+     * Sends an Ethernet frame to all devices of the network, or loses it. Its bytes belong to the caller again when
+     * this returns.
+     *
+     * @param sender the number of the queue pair that sends it, which does not receive it itself
+     */
+    default void sendFrame(long frame, int length, int sender) {}
+
     /**
      * Tells whether packets that can wait must wait, because earlier ones have not left. A packet that is sent
      * nevertheless is lost.

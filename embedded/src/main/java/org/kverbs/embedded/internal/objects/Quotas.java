@@ -14,6 +14,8 @@ public final class Quotas {
     public final Quota domains;
     public final Quota lockedBytes;
     public final Quota deviceMemory;
+    public final Quota flowRules;
+    public final Quota flowCounters;
 
     Quotas(String device, DeviceLimits limits) {
         queuePairs = new Quota(device, "queue pairs", "max_qp", limits.queuePairs());
@@ -25,5 +27,8 @@ public final class Quotas {
         domains = new Quota(device, "protection domains", "max_pd", limits.protectionDomains());
         lockedBytes = new Quota(device, "bytes registered", "lockedBytes of its DeviceLimits", limits.lockedBytes());
         deviceMemory = new Quota(device, "bytes of device memory", "max_dm_size", Limits.DEVICE_MEMORY);
+        flowRules = new Quota(device, "flow rules", "as verbs.h has no attribute for them", Limits.FLOWS);
+        flowCounters =
+                new Quota(device, "counters of flow rules", "as verbs.h has no attribute for them", Limits.FLOWS);
     }
 }

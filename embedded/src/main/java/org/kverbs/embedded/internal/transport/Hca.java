@@ -39,6 +39,7 @@ public final class Hca extends DeviceState {
     /** The XRC domains that contexts share, by what identifies their files. */
     public final Map<Object, XrcDomain> xrcDomains = new HashMap<>();
     public final Multicast multicast = new Multicast(this);
+    public final Steering steering = new Steering();
     final PeerWindow.All windows = new PeerWindow.All(this);
     private final List<AsyncEvents> contexts = new ArrayList<>();
     private final Gsi gsi = new Gsi(this);
@@ -192,6 +193,17 @@ public final class Hca extends DeviceState {
             number = random.nextInt(Psn.MASK + 1);
         } while (xrcQueues.get(number) != null);
         return number;
+    }
+
+    /**
+     * Takes an Ethernet frame from the network; called with the lock held.
+     *
+     * @param sender as for {@link Steering#take}
+     */
+    public void takeFrame(long frame, int length, int sender) {
+        if (isUp()) {
+            steering.take(frame, length, sender);
+        }
     }
 
     /**

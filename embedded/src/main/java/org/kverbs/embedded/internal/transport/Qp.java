@@ -41,6 +41,9 @@ import org.kverbs.spi.QueuePairOps;
 /** A queue pair ({@code struct ibv_qp}): its queues, its state, and what both directions share. */
 public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionUser {
 
+    /** No packet of RoCE is for a raw packet queue pair. */
+    private static final int NO_TRANSPORT = -1;
+
     final Hca hca;
     final int number;
     /** One for each context that has the queue pair, and for each time that a context opened it. */
@@ -64,6 +67,8 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     final Completer completer = new Completer(this);
     final Responder responder;
     final Datagrams datagrams;
+    /** Sends and receives the frames of a raw packet queue pair; null for another type. */
+    final @Nullable Frames frames;
     private final ReceiveQueue receives;
     /** The occupied slots of its own receive queue, or of the shared one. */
     final Occupancy receiving;
@@ -112,6 +117,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
                 : srq == null ? init.maxRecvSge() : srq.queue.maxEntries();
         this.responder = new Responder(this, entries);
         this.datagrams = new Datagrams(this, entries);
+        this.frames = type == IbvQpType.IBV_QPT_RAW_PACKET ? new Frames(this, entries) : null;
     }
 
     @Override
@@ -229,6 +235,8 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     protected void run() {
         if (type == IbvQpType.IBV_QPT_UD) {
             datagrams.run();
+        } else if (frames != null) {
+            frames.run();
         } else {
             responder.acknowledge();
             requester.run();
@@ -321,6 +329,19 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         }
     }
 
+    /** Takes a frame that a flow rule gives to this queue pair. An exception ends the queue pair. */
+    void takeFrame(long frame, int length, long frameNumber) {
+        if (frames == null || !isReceiving()) {
+            return;
+        }
+        try {
+            frames.take(frame, length, frameNumber);
+        } catch (Throwable e) {
+            failed();
+            hca.engine.report(e);
+        }
+    }
+
     private boolean isReceiving() {
         return state == IbvQpState.IBV_QPS_RTR || state == IbvQpState.IBV_QPS_RTS || state == IbvQpState.IBV_QPS_SQD;
     }
@@ -336,6 +357,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
             case IbvQpType.IBV_QPT_RC -> Opcode.RC;
             case IbvQpType.IBV_QPT_XRC_SEND, IbvQpType.IBV_QPT_XRC_RECV -> Opcode.XRC;
             case IbvQpType.IBV_QPT_UC -> Opcode.UC;
+            case IbvQpType.IBV_QPT_RAW_PACKET -> NO_TRANSPORT;
             default -> Opcode.UD;
         };
     }
@@ -392,6 +414,9 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         pacer.stop();
         responder.flush();
         datagrams.flush();
+        if (frames != null) {
+            frames.flush();
+        }
         flush();
         if (srq != null || domain != null) {
             raise(IbvEventType.IBV_EVENT_QP_LAST_WQE_REACHED);
@@ -450,6 +475,9 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         pacer.stop();
         responder.start(0);
         datagrams.reset();
+        if (frames != null) {
+            frames.reset();
+        }
         if (sendCq != null) {
             sendCq.forget(number);
         }

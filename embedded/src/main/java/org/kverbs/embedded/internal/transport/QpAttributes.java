@@ -202,7 +202,7 @@ public final class QpAttributes {
                     qp.requester.start(psn);
                     qp.datagrams.start(psn);
                     qp.completer.start(psn);
-                } else if (qp.type != IbvQpType.IBV_QPT_UD) {
+                } else if (qp.frames == null && qp.type != IbvQpType.IBV_QPT_UD) {
                     qp.requester.join(); // the address may have been changed in SQD
                 }
                 qp.hca.engine.ready(qp);

@@ -50,7 +50,7 @@ public record QpInit(
         long shared = receiving ? Memory.getLong(at + IbvQpInitAttr.SRQ) : 0;
         Srq srq = sharedQueues.apply(shared);
         boolean isWrongShared = shared != 0 && (srq == null || srq.xrc != null);
-        if (pd == null || send == null || receiving && receive == null || isWrongShared || !isMadInDomain(type)) {
+        if (pd == null || send == null || receiving && receive == null || isWrongShared || !isOffered(type)) {
             return null;
         }
         int sends = Memory.getInt(at + IbvQpInitAttr.CAP_MAX_SEND_WR);
@@ -83,9 +83,13 @@ public record QpInit(
         return new QpInit(new Pd(0), IbvQpType.IBV_QPT_XRC_RECV, null, null, null, domain, 0, 0, 0, 0, 0, false);
     }
 
-    private static boolean isMadInDomain(int type) {
+    private static boolean isOffered(int type) {
         return switch (type) {
-            case IbvQpType.IBV_QPT_RC, IbvQpType.IBV_QPT_UC, IbvQpType.IBV_QPT_UD, IbvQpType.IBV_QPT_XRC_SEND -> true;
+            case IbvQpType.IBV_QPT_RC,
+                    IbvQpType.IBV_QPT_UC,
+                    IbvQpType.IBV_QPT_UD,
+                    IbvQpType.IBV_QPT_XRC_SEND,
+                    IbvQpType.IBV_QPT_RAW_PACKET -> true;
             default -> false;
         };
     }

@@ -285,6 +285,7 @@ public final class SendQueue {
             case IbvQpType.IBV_QPT_XRC_SEND -> OF_RELIABLE;
             case IbvQpType.IBV_QPT_XRC_RECV -> 0;
             case IbvQpType.IBV_QPT_UC -> OF_CONNECTED;
+            case IbvQpType.IBV_QPT_RAW_PACKET -> 1 << IbvWrOpcode.IBV_WR_SEND;
             default -> OF_ALL;
         };
     }

@@ -15,6 +15,9 @@
  *   PacketPort                                                       PacketPort
  * </pre>
  *
+ * <p>Ethernet frames take a way of their own: {@code Frames} of a raw packet queue pair sends them, and {@code
+ * Hca.takeFrame} gives an arriving one to {@code Steering}, which finds the queue pairs by their {@code FlowRule}s.
+ *
  * <h2>The cursors of a send queue</h2>
  *
  * One class writes each cursor; the others read it.

@@ -21,10 +21,12 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ClockVerbs;
 import org.kverbs.spi.CompletionQueueOps;
+import org.kverbs.spi.CounterVerbs;
 import org.kverbs.spi.DomainVerbs;
+import org.kverbs.spi.FlowVerbs;
+import org.kverbs.spi.OptionalMemoryVerbs;
 import org.kverbs.spi.PacingVerbs;
 import org.kverbs.spi.PortVerbs;
-import org.kverbs.spi.OptionalMemoryVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
@@ -51,6 +53,8 @@ public final class EmbeddedContext implements VerbsContext {
             "ibv_open_xrcd",
             "ibv_wr_atomic_write",
             "ibv_wr_flush");
+    /** What the devices in this process have, and those on UDP sockets lack. */
+    private static final Set<String> OF_FRAMES = Set.of("ibv_create_qp", "ibv_create_flow", "ibv_create_counters");
 
     /** The length of an implicit region: SIZE_MAX (man 3 ibv_reg_mr). */
     private static final long WHOLE_ADDRESS_SPACE = -1;
@@ -67,6 +71,8 @@ public final class EmbeddedContext implements VerbsContext {
     private final SharedReceiveVerbs shared;
     private final QueuePairVerbs queuePairs;
     private final EmbeddedXrc xrc;
+    private final SteeringVerbs steering;
+    private final LockedSteering lockedSteering;
 
     private EmbeddedContext(Hca hca) {
         this.hca = hca;
@@ -82,6 +88,8 @@ public final class EmbeddedContext implements VerbsContext {
         this.queuePairs = new QueuePairVerbs(
                 hca, structures, events, domains, completions, shared, xrcDomains, memory, addresses);
         this.xrc = new EmbeddedXrc(hca, completions, shared, queuePairs, xrcDomains);
+        this.steering = new SteeringVerbs(hca, structures, queuePairs);
+        this.lockedSteering = new LockedSteering(hca, steering);
     }
 
     /** Opens a device, and its port if it is closed. */
@@ -159,13 +167,24 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public boolean has(String verb) {
-        return OPTIONAL.contains(verb);
+        return OPTIONAL.contains(verb) || OF_FRAMES.contains(verb) && find(() -> hca.link.carriesFrames());
+    }
+
+    @Override
+    public FlowVerbs flows() {
+        return lockedSteering;
+    }
+
+    @Override
+    public CounterVerbs flowCounters() {
+        return lockedSteering;
     }
 
     @Override
     public int close() {
         return locked(() -> {
             // As the kernel does: packets must not find objects that the program did not destroy.
+            steering.close();
             queuePairs.close();
             shared.close();
             xrc.close();

@@ -76,7 +76,7 @@ final class Queries {
         putLong(to, IbvDeviceAttr.PAGE_SIZE_CAP, 0xfffff000L);
         putInt(to, IbvDeviceAttr.MAX_QP, limits.queuePairs());
         putInt(to, IbvDeviceAttr.MAX_QP_WR, limits.workRequests());
-        putInt(to, IbvDeviceAttr.DEVICE_CAP_FLAGS, CAN);
+        putInt(to, IbvDeviceAttr.DEVICE_CAP_FLAGS, capabilities());
         putInt(to, IbvDeviceAttr.MAX_SGE, limits.entries());
         putInt(to, IbvDeviceAttr.MAX_SGE_RD, limits.entries());
         putInt(to, IbvDeviceAttr.MAX_CQ, limits.completionQueues());
@@ -88,6 +88,7 @@ final class Queries {
         putInt(to, IbvDeviceAttr.MAX_QP_INIT_RD_ATOM, limits.reads());
         putInt(to, IbvDeviceAttr.ATOMIC_CAP, IbvAtomicCap.IBV_ATOMIC_GLOB);
         putInt(to, IbvDeviceAttr.MAX_MW, limits.memoryRegions());
+        putInt(to, IbvDeviceAttr.MAX_RAW_ETHY_QP, hca.link.carriesFrames() ? limits.queuePairs() : 0);
         putInt(to, IbvDeviceAttr.MAX_MCAST_GRP, Limits.GROUPS);
         putInt(to, IbvDeviceAttr.MAX_MCAST_QP_ATTACH, Limits.GROUPS);
         putInt(to, IbvDeviceAttr.MAX_TOTAL_MCAST_QP_ATTACH, Limits.GROUPS);
@@ -118,7 +119,8 @@ final class Queries {
             putInt(to, IbvDeviceAttrEx.PACKET_PACING_CAPS_QP_RATE_LIMIT_MIN, 1);
             putInt(to, IbvDeviceAttrEx.PACKET_PACING_CAPS_QP_RATE_LIMIT_MAX, Limits.MOST_KBPS);
             putInt(to, IbvDeviceAttrEx.PACKET_PACING_CAPS_SUPPORTED_QPTS, 1 << IbvQpType.IBV_QPT_RC
-                    | 1 << IbvQpType.IBV_QPT_UC | 1 << IbvQpType.IBV_QPT_UD);
+                    | 1 << IbvQpType.IBV_QPT_UC | 1 << IbvQpType.IBV_QPT_UD
+                    | (hca.link.carriesFrames() ? 1 << IbvQpType.IBV_QPT_RAW_PACKET : 0));
         }
         if (to.byteSize() > IbvDeviceAttrEx.ODP_CAPS_PER_TRANSPORT_CAPS_UD_ODP_CAPS) {
             putLong(to, IbvDeviceAttrEx.ODP_CAPS_GENERAL_CAPS, PAGING);
@@ -130,9 +132,13 @@ final class Queries {
             putLong(to, IbvDeviceAttrEx.MAX_DM_SIZE, Limits.DEVICE_MEMORY);
         }
         if (to.byteSize() > IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX) {
-            putLong(to, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX, CAN | CAN_EX);
+            putLong(to, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX, capabilities() | CAN_EX);
         }
         return device(to);
+    }
+
+    private int capabilities() {
+        return hca.link.carriesFrames() ? CAN | IbvDeviceCapFlags.IBV_DEVICE_MANAGED_FLOW_STEERING : CAN;
     }
 
     int port(int port, MemorySegment to) {

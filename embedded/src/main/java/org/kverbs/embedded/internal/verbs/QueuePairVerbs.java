@@ -84,6 +84,10 @@ final class QueuePairVerbs {
 
     /** Makes a queue pair from a {@code struct ibv_qp_init_attr}, and updates its {@code cap}. */
     long create(long pd, long initAttributes) {
+        boolean isRaw = Memory.getInt(initAttributes + IbvQpInitAttr.QP_TYPE) == IbvQpType.IBV_QPT_RAW_PACKET;
+        if (isRaw && !hca.link.carriesFrames()) {
+            return -Errno.EOPNOTSUPP;
+        }
         QpInit init = QpInit.read(initAttributes, domains.get(pd), completions::queue, shared::queue, hca.limits);
         return init == null ? -Errno.EINVAL : create(pd, init, null, initAttributes + IbvQpInitAttr.CAP);
     }
@@ -211,7 +215,7 @@ final class QueuePairVerbs {
 
     int destroy(long qp) {
         Qp found = queuePairs.get(qp);
-        if (found == null || hca.multicast.contains(found)) {
+        if (found == null || hca.multicast.contains(found) || hca.steering.leadsTo(found)) {
             return found == null ? -Errno.EINVAL : -Errno.EBUSY;
         }
         if (found.close(qp)) {
@@ -240,7 +244,7 @@ final class QueuePairVerbs {
         long length = Memory.getLong(bind + IbvMwBind.BIND_INFO_LENGTH);
         Mr region = memory.region(Memory.getLong(bind + IbvMwBind.BIND_INFO_MR));
         if (by == null || window == null || window.type != IbvMwType.IBV_MW_TYPE_1
-                || by.type == IbvQpType.IBV_QPT_UD || by.domain != null
+                || by.type == IbvQpType.IBV_QPT_UD || by.type == IbvQpType.IBV_QPT_RAW_PACKET || by.domain != null
                 || by.state < IbvQpState.IBV_QPS_RTS || region == null && length != 0) {
             return -Errno.EINVAL;
         }

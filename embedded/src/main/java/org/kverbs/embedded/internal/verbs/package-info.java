@@ -9,6 +9,7 @@
  *                   -- EmbeddedOptionalMemory -- Advice  --&gt; objects
  *                   -- QueuePairVerbs  --&gt; transport
  *                   -- EmbeddedXrc: calls CompletionVerbs, SharedReceiveVerbs, QueuePairVerbs
+ *                   -- LockedSteering -- SteeringVerbs, FlowReader  --&gt; transport
  *                   -- Queries (limits and addresses)
  * </pre>
  */

@@ -1,0 +1,60 @@
+package org.kverbs;
+
+import org.kverbs.internal.Lifetime;
+import org.kverbs.internal.Lifetime.Ending;
+import org.kverbs.internal.Lifetime.Turn;
+import org.kverbs.spi.FlowVerbs;
+
+/**
+ * A flow rule ({@code struct ibv_flow}): the frames that match it go to its queue pair. {@link QueuePair#flow} makes
+ * it. Closing it ends the rule; closing the queue pair or the counters of the rule closes it first.
+ *
+ * <p>Safe for any thread. Source: {@code man 3 ibv_create_flow}.
+ */
+public final class Flow extends Resource {
+
+    private final QueuePair queuePair;
+    private final FlowVerbs verbs;
+    private final FlowAttributes attributes;
+    private final long handle;
+
+    Flow(QueuePair queuePair, FlowVerbs verbs, FlowAttributes attributes, long handle) {
+        super(new Lifetime(Turn.USERS, parents(queuePair, attributes)));
+        this.queuePair = queuePair;
+        this.verbs = verbs;
+        this.attributes = attributes;
+        this.handle = handle;
+        lifetime.begin(this, Ending.of(this::describe, this::destroy));
+    }
+
+    private static Lifetime[] parents(QueuePair queuePair, FlowAttributes attributes) {
+        FlowCounters counters = attributes.counters();
+        return counters == null
+                ? new Lifetime[] {queuePair.lifetime}
+                : new Lifetime[] {queuePair.lifetime, counters.lifetime};
+    }
+
+    /** Returns the queue pair that receives the frames. */
+    public QueuePair queuePair() {
+        return queuePair;
+    }
+
+    /** Returns the parameters of the rule. */
+    public FlowAttributes attributes() {
+        return attributes;
+    }
+
+    @Override
+    protected long nativeAddress() {
+        return queuePair.protectionDomain().context().nativeAddress(handle);
+    }
+
+    private void destroy() {
+        SystemErrors.check("ibv_destroy_flow(" + describe() + ")", verbs.destroyFlow(handle));
+    }
+
+    @Override
+    public String describe() {
+        return "flow rule (" + attributes + ") of " + queuePair.describe();
+    }
+}

@@ -1,0 +1,120 @@
+package org.kverbs.embedded.internal.transport;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.kverbs.embedded.internal.objects.Counter;
+import org.kverbs.embedded.internal.objects.Limits;
+import org.kverbs.embedded.internal.objects.MemoryKey;
+import org.kverbs.embedded.internal.objects.ReceiveQueue;
+import org.kverbs.embedded.internal.wire.FrameHeaders;
+import org.kverbs.internal.abi.IbvQpState;
+import org.kverbs.internal.abi.IbvWcOpcode;
+import org.kverbs.internal.abi.IbvWcStatus;
+import org.kverbs.internal.memory.Memory;
+
+/** Sends and receives the Ethernet frames of a raw packet queue pair. */
+final class Frames {
+
+    private final Qp qp;
+    private final ReceiveQueue.Receive receive;
+    /** Holds a frame on its way, so that the sender's memory is not touched in the name of a receiver. */
+    private final MemorySegment staging = Arena.ofAuto().allocate(Limits.FRAME, 8);
+
+    private boolean hasReceive;
+    /** The number of the last frame that was taken, as {@link Steering} counts them. */
+    private long last;
+
+    Frames(Qp qp, int maxEntries) {
+        this.qp = qp;
+        this.receive = new ReceiveQueue.Receive(maxEntries);
+    }
+
+    /** Returns to the initial state. */
+    void reset() {
+        if (hasReceive) {
+            hasReceive = false;
+            qp.receiving.free(1);
+        }
+    }
+
+    /** Completes a receive that an exception left behind when the queue pair goes to the error state. */
+    void flush() {
+        if (hasReceive) {
+            complete(IbvWcStatus.IBV_WC_WR_FLUSH_ERR, 0);
+        }
+    }
+
+    private void complete(int status, int bytes) {
+        hasReceive = false;
+        qp.completeReceive(receive, status, IbvWcOpcode.IBV_WC_RECV, bytes, 0, 0, 0, false);
+    }
+
+    /** Sends all posted frames, unless the queue is drained. A frame is done when it was sent. */
+    void run() {
+        SendQueue sends = qp.sends;
+        while (sends.size() > 0 && qp.state == IbvQpState.IBV_QPS_RTS && !qp.pacer.mustWait()) {
+            SendWqe wqe = sends.get(0);
+            wqe.started = true;
+            int status = qp.hca.injected(wqe.completionOpcode());
+            if (status == IbvWcStatus.IBV_WC_SUCCESS) {
+                status = wqe.isAllowed(qp) ? send(wqe) : IbvWcStatus.IBV_WC_LOC_PROT_ERR;
+            }
+            if (status == IbvWcStatus.IBV_WC_SUCCESS) {
+                qp.completer.finish(wqe);
+            } else {
+                qp.completer.fail(wqe, status);
+            }
+        }
+    }
+
+    private int send(SendWqe wqe) {
+        if (wqe.length < FrameHeaders.ETHERNET || wqe.length > Limits.FRAME) {
+            return IbvWcStatus.IBV_WC_LOC_LEN_ERR;
+        }
+        long frame = staging.address();
+        long place = wqe.contiguous(0, wqe.length, qp);
+        if (place != MemoryKey.NONE) {
+            Memory.copy(place, frame, wqe.length);
+        } else if (!wqe.copy(0, frame, wqe.length, qp)) {
+            return IbvWcStatus.IBV_WC_LOC_PROT_ERR;
+        }
+        qp.hca.engine.touched();
+        qp.counters.count(Counter.SENT_PKTS);
+        qp.counters.count(Counter.SENT_BYTES, wqe.length);
+        qp.pacer.sends((int) wqe.length);
+        qp.hca.link.sendFrame(frame, (int) wqe.length, qp.number);
+        return IbvWcStatus.IBV_WC_SUCCESS;
+    }
+
+    /**
+     * Takes a frame, if a receive is posted. A frame that is too long completes its receive with an error, and the
+     * queue pair goes on: so strangers cannot stop it.
+     */
+    void take(long frame, int length, long number) {
+        if (number == last) {
+            return;
+        }
+        last = number;
+        if (!qp.takeReceive(receive)) {
+            qp.counters.count(Counter.OUT_OF_BUFFER);
+            return;
+        }
+        hasReceive = true;
+        qp.counters.count(Counter.RCVD_PKTS);
+        qp.counters.count(Counter.RCVD_BYTES, length);
+        int injected = qp.hca.injected(IbvWcOpcode.IBV_WC_RECV);
+        if (injected != IbvWcStatus.IBV_WC_SUCCESS) {
+            complete(injected, 0);
+            qp.toError();
+            return;
+        }
+        boolean fits = length <= receive.length;
+        boolean written = fits && receive.isWritable(qp) && receive.write(0, frame, length, qp);
+        qp.hca.engine.touched();
+        int failure = fits ? IbvWcStatus.IBV_WC_LOC_PROT_ERR : IbvWcStatus.IBV_WC_LOC_LEN_ERR;
+        complete(written ? IbvWcStatus.IBV_WC_SUCCESS : failure, length);
+        if (fits && !written) {
+            qp.toError();
+        }
+    }
+}
