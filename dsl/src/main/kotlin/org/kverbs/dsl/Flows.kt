@@ -19,9 +19,8 @@ public fun QueuePair.flow(block: (@RdmaDsl FlowAttributesBuilder).() -> Unit): F
     flow(FlowAttributes.builder().apply(block).build())
 
 /** Asks for an Ethernet header: `ethernet { destination("02:00:5e:10:00:01"); etherType(0x0800) }`. */
-public fun FlowAttributesBuilder.ethernet(
-    block: (@RdmaDsl EthernetMatch).() -> Unit = {},
-): FlowAttributesBuilder = match(EthernetMatch().apply(block))
+public fun FlowAttributesBuilder.ethernet(block: (@RdmaDsl EthernetMatch).() -> Unit = {}): FlowAttributesBuilder =
+    match(EthernetMatch().apply(block))
 
 /** Asks for an IPv4 header: `ipv4 { source("192.0.2.1") }`. */
 public fun FlowAttributesBuilder.ipv4(block: (@RdmaDsl Ipv4Match).() -> Unit = {}): FlowAttributesBuilder =

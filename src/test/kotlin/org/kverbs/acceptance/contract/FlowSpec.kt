@@ -219,6 +219,7 @@ internal class FlowSpec :
 
         case("should close rules before their queue pair and their counters", FLOW_COUNTERS) {
             val (sender, receiver) = frameEnds(2)
+
             fun counted(counters: FlowCounters) = receiver.qp.flow { count(counters) }
             val counters = context.flowCounters()
             val first = counted(counters)

@@ -19,7 +19,6 @@ private const val VXLAN = "04d212b500380000" + "0800000000000500"
 private const val UDP = "04d2003500080000"
 private const val ROOM = 512
 
-
 /** Checks that no frame, whatever it says, makes the reader look behind its end. */
 class FrameHeadersSpec :
     FunSpec({
