@@ -69,7 +69,9 @@ internal class FlowReaderSpec :
                 withClue("a part that is too long for its type") {
                     made(rule(part(IbvFlowSpecType.IBV_FLOW_SPEC_UDP, 24))) shouldBe NO
                 }
-                withClue("a part of no bytes") { made(rule(part(IbvFlowSpecType.IBV_FLOW_SPEC_UDP, 16, 0))) shouldBe NO }
+                withClue("a part of no bytes") {
+                    made(rule(part(IbvFlowSpecType.IBV_FLOW_SPEC_UDP, 16, 0))) shouldBe NO
+                }
                 withClue("a part beyond the end") {
                     made(rule(part(IbvFlowSpecType.IBV_FLOW_SPEC_UDP, 16, 17))) shouldBe NO
                 }
@@ -140,6 +142,7 @@ internal class FlowReaderSpec :
         test("should refuse counters of a flow, of an unknown kind, and at an index that is taken or too high") {
             onQueuePair { context, _ ->
                 val counters = context.flowCounters().create(allocate(8))
+
                 fun attached(
                     kind: Int,
                     index: Int,
