@@ -300,7 +300,8 @@ public final class Context extends Resource {
     }
 
     /**
-     * Makes counters for flow rules ({@code ibv_create_counters}), without a point yet: see {@link FlowCounters#attach}.
+     * Makes counters for flow rules ({@code ibv_create_counters}), without a point yet: see {@link
+     * FlowCounters#attach}.
      *
      * @throws UnsupportedVerbException if the device does not have {@link Feature#FLOW_COUNTERS}
      */

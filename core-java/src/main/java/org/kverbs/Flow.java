@@ -6,8 +6,8 @@ import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.spi.FlowVerbs;
 
 /**
- * A flow rule ({@code struct ibv_flow}): the frames that match it go to its queue pair. {@link QueuePair#flow} makes it.
- * Closing it ends the rule; closing the queue pair or the counters of the rule closes it first.
+ * A flow rule ({@code struct ibv_flow}): the frames that match it go to its queue pair. {@link QueuePair#flow} makes
+ * it. Closing it ends the rule; closing the queue pair or the counters of the rule closes it first.
  *
  * <p>Safe for any thread. Source: {@code man 3 ibv_create_flow}.
  */

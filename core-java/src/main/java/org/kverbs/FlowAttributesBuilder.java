@@ -47,8 +47,8 @@ public final class FlowAttributesBuilder {
     }
 
     /**
-     * Adds what the rule asks of a header, in any order, one match for each layer. A later change of {@code match} has no
-     * effect.
+     * Adds what the rule asks of a header, in any order, one match for each layer. A later change of {@code match} has
+     * no effect.
      */
     public FlowAttributesBuilder match(FlowMatch match) {
         matches.add(match.copy());

@@ -88,8 +88,8 @@ public final class FlowCounters extends Resource {
     }
 
     /**
-     * Reads the values, from a cache of the driver if it has one ({@code IBV_READ_COUNTERS_ATTR_PREFER_CACHED}); else as
-     * {@link #read}.
+     * Reads the values, from a cache of the driver if it has one ({@code IBV_READ_COUNTERS_ATTR_PREFER_CACHED}); else
+     * as {@link #read}.
      */
     public long[] readCached(int count) {
         return read(count, IbvReadCountersFlags.IBV_READ_COUNTERS_ATTR_PREFER_CACHED);

@@ -8,11 +8,11 @@ import org.kverbs.internal.abi.IbvFlowSpecType;
 import org.kverbs.internal.values.Ranges;
 
 /**
- * What a flow rule asks of one header of a frame: {@code struct ibv_flow_spec_eth} and its relatives. Each setter adds a
- * condition; a field without a condition has any value. A match without a condition asks only for the header.
+ * What a flow rule asks of one header of a frame: {@code struct ibv_flow_spec_eth} and its relatives. Each setter adds
+ * a condition; a field without a condition has any value. A match without a condition asks only for the header.
  *
- * <p>Numbers are in the order of the machine; the C structure has them in the order of the wire. Not for several threads
- * at once. Source: {@code man 3 ibv_create_flow}.
+ * <p>Numbers are in the order of the machine; the C structure has them in the order of the wire. Not for several
+ * threads at once. Source: {@code man 3 ibv_create_flow}.
  */
 public abstract sealed class FlowMatch permits EthernetMatch, Ipv4Match, Ipv6Match, PortMatch, VxlanMatch {
 
@@ -89,7 +89,8 @@ public abstract sealed class FlowMatch permits EthernetMatch, Ipv4Match, Ipv6Mat
         Ranges.require(name, wanted, 0, most);
         Ranges.require("the mask of " + name, bits, 0, most);
         boolean whole = bits == most;
-        ask(name, offset, wire(wanted, bytes), wire(bits, bytes), wanted + (whole ? "" : "/0x" + Long.toHexString(bits)));
+        String text = wanted + (whole ? "" : "/0x" + Long.toHexString(bits));
+        ask(name, offset, wire(wanted, bytes), wire(bits, bytes), text);
     }
 
     /** Adds a condition on an address or a network. */

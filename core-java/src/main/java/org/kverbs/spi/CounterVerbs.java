@@ -9,14 +9,17 @@ public interface CounterVerbs {
     /** The verbs of a device without counters. */
     CounterVerbs NONE = new CounterVerbs() {};
 
-    /** Makes counters, {@code struct ibv_counters}, by {@code struct ibv_counters_init_attr} ({@code ibv_create_counters}). */
+    /**
+     * Makes counters, {@code struct ibv_counters}, by {@code struct ibv_counters_init_attr} ({@code
+     * ibv_create_counters}).
+     */
     default long create(MemorySegment initAttributes) {
         return -Errno.EOPNOTSUPP;
     }
 
     /**
-     * Attaches a counter by {@code struct ibv_counter_attach_attr} to a flow rule, or, with 0 for the flow, to the rules
-     * that will be made with the counters ({@code ibv_attach_counters_point_flow}).
+     * Attaches a counter by {@code struct ibv_counter_attach_attr} to a flow rule, or, with 0 for the flow, to the
+     * rules that will be made with the counters ({@code ibv_attach_counters_point_flow}).
      */
     default int attachToFlow(long counters, MemorySegment attributes, long flow) {
         return -Errno.EOPNOTSUPP;

@@ -37,7 +37,7 @@ private const val UDP = 17
 /** Checks raw packet queue pairs, and the rules by which they receive frames. */
 internal class FlowSpec :
     ContractSpec({
-        case("should give a frame to the queue pair whose rule matches, and only after there is a rule", FLOW_STEERING) {
+        case("should give a frame to the queue pair whose rule matches, and none before there is one", FLOW_STEERING) {
             val (sender, receiver) = frameEnds(2)
             receiver.receive(1)
             sender.transmit(ethernet(MINE, 0x88b5, pattern(60)))
@@ -115,7 +115,9 @@ internal class FlowSpec :
         case("should read no header of a frame that ends within it, or that lies about lengths", FLOW_STEERING) {
             val whole = ethernet(MINE, IPV4, ipv4("198.51.100.7", UDP, udp(53)))
             for (length in 14 until whole.size) {
-                withClue("$length bytes") { received(whole.copyOf(length)) { udp { destinationPort(53) } } shouldBe false }
+                withClue("$length bytes") {
+                    received(whole.copyOf(length)) { udp { destinationPort(53) } } shouldBe false
+                }
             }
             val hostile =
                 listOf(

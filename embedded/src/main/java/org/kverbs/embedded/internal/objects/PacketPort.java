@@ -18,8 +18,8 @@ public interface PacketPort extends AutoCloseable {
     }
 
     /**
-     * Sends an Ethernet frame to all devices of the network, or loses it. Its bytes belong to the caller again when this
-     * returns.
+     * Sends an Ethernet frame to all devices of the network, or loses it. Its bytes belong to the caller again when
+     * this returns.
      *
      * @param sender the number of the queue pair that sends it, which does not receive it itself
      */

@@ -26,6 +26,7 @@ public final class Quotas {
         domains = new Quota(device, "protection domains", "max_pd", limits.protectionDomains());
         lockedBytes = new Quota(device, "bytes registered", "lockedBytes of its DeviceLimits", limits.lockedBytes());
         flowRules = new Quota(device, "flow rules", "as verbs.h has no attribute for them", Limits.FLOWS);
-        flowCounters = new Quota(device, "counters of flow rules", "as verbs.h has no attribute for them", Limits.FLOWS);
+        flowCounters =
+                new Quota(device, "counters of flow rules", "as verbs.h has no attribute for them", Limits.FLOWS);
     }
 }

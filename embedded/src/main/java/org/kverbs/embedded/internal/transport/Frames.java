@@ -87,8 +87,8 @@ final class Frames {
     }
 
     /**
-     * Takes a frame, if a receive is posted. A frame that is too long completes its receive with an error, and the queue
-     * pair goes on: so strangers cannot stop it.
+     * Takes a frame, if a receive is posted. A frame that is too long completes its receive with an error, and the
+     * queue pair goes on: so strangers cannot stop it.
      */
     void take(long frame, int length, long number) {
         if (number == last) {

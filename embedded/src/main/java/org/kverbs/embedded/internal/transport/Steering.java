@@ -6,11 +6,11 @@ import org.kverbs.embedded.internal.wire.FrameHeaders;
 import org.kverbs.internal.abi.IbvFlowAttrType;
 
 /**
- * Keeps the flow rules of a device, and gives arriving frames to the queue pairs of the rules that take them. Guarded by
- * the engine's lock.
+ * Keeps the flow rules of a device, and gives arriving frames to the queue pairs of the rules that take them. Guarded
+ * by the engine's lock.
  *
- * <p>The rules of the lowest priority number that has a match end the search, each with a copy of the frame for its queue
- * pair. Sniffers get a copy of every frame. The default rules get what no other rule took.
+ * <p>The rules of the lowest priority number that has a match end the search, each with a copy of the frame for its
+ * queue pair. Sniffers get a copy of every frame. The default rules get what no other rule took.
  */
 public final class Steering {
 

@@ -10,9 +10,9 @@ import org.kverbs.internal.abi.IbvFlowTunnelFilter;
 import org.kverbs.internal.memory.Memory;
 
 /**
- * Reads the headers of an Ethernet frame into the filters of {@code struct ibv_flow_spec_eth} and its relatives, so that
- * a rule compares bytes with bytes. Of a frame that ends within a header, only the headers before it are there. Mutable
- * and reused.
+ * Reads the headers of an Ethernet frame into the filters of {@code struct ibv_flow_spec_eth} and its relatives, so
+ * that a rule compares bytes with bytes. Of a frame that ends within a header, only the headers before it are there.
+ * Mutable and reused.
  */
 @SuppressWarnings("EnumOrdinal") // an index into an array of this JVM alone
 public final class FrameHeaders {
