@@ -89,8 +89,8 @@ public abstract sealed class FlowMatch permits EthernetMatch, Ipv4Match, Ipv6Mat
         Ranges.require(name, wanted, 0, most);
         Ranges.require("the mask of " + name, bits, 0, most);
         boolean whole = bits == most;
-        String shown = wanted + (whole ? "" : "/0x" + Long.toHexString(bits));
-        ask(name, offset, wire(wanted, bytes), wire(bits, bytes), shown);
+        String text = wanted + (whole ? "" : "/0x" + Long.toHexString(bits));
+        ask(name, offset, wire(wanted, bytes), wire(bits, bytes), text);
     }
 
     /** Adds a condition on an address or a network. */

@@ -108,8 +108,9 @@ public final class ErrorAdvice {
     private static String permission(String function) {
         return switch (function) {
             case "ibv_open_device", "ibv_get_device_list" -> nodes();
-            case "ibv_create_qp", "ibv_create_qp_ex", "ibv_create_flow" -> "Raw packet queue pairs and flow rules need "
-                    + "the capability CAP_NET_RAW (root, or `setcap cap_net_raw+ep` on the java program).";
+            case "ibv_create_qp", "ibv_create_qp_ex", "ibv_create_flow" ->
+                    "Raw packet queue pairs and flow rules need the capability CAP_NET_RAW"
+                            + " (root, or `setcap cap_net_raw+ep` on the java program).";
             case "ibv_modify_qp" -> "A Q_Key with its highest bit set needs the capability CAP_NET_RAW; use a smaller "
                     + "Q_Key.";
             default -> "This user lacks a right that the call needs: try as root, or look for the capability in the "
@@ -157,8 +158,9 @@ public final class ErrorAdvice {
             case "ibv_query_port", "ibv_query_gid", "ibv_query_gid_ex", "ibv_query_pkey" ->
                 "Check the port number (from 1) and the index: `ibv_devinfo -v` shows ports and tables.";
             case "ibv_get_pkey_index" -> "The port's table has no such P_Key: `ibv_devinfo -v` lists those it has.";
-            case "ibv_create_flow" -> "Check that the queue pair is of type RAW_PACKET (some devices take UD, too), "
-                    + "that the port is the queue pair's, and that each layer of the network has one match.";
+            case "ibv_create_flow" ->
+                    "Check that the queue pair is of type RAW_PACKET (some devices take UD, too), that the "
+                            + "port is the queue pair's, and that each layer of the network has one match.";
             case "ibv_read_counters" -> "Read as many values as the highest attached index needs.";
             case "ibv_attach_mcast", "ibv_detach_mcast" -> "Check that the queue pair is of type UD and the GID is a "
                     + "multicast GID (its first byte is 0xff), and for detaching, that it is attached.";

@@ -9,7 +9,10 @@ public interface CounterVerbs {
     /** The verbs of a device without counters. */
     CounterVerbs NONE = new CounterVerbs() {};
 
-    /** Makes counters by {@code struct ibv_counters_init_attr} ({@code ibv_create_counters}). */
+    /**
+     * Makes counters, {@code struct ibv_counters}, by {@code struct ibv_counters_init_attr} ({@code
+     * ibv_create_counters}).
+     */
     default long create(MemorySegment initAttributes) {
         return -Errno.EOPNOTSUPP;
     }

@@ -132,6 +132,7 @@ class FramesSpec :
         test("should refuse each call on rules and counters as a test asks for") {
             Wire().use { wire ->
                 val counters = wire.b.context.flowCounters()
+
                 fun refused(
                     operation: Operation,
                     call: () -> Any,

@@ -37,7 +37,7 @@ private const val UDP = 17
 /** Checks raw packet queue pairs, and the rules by which they receive frames. */
 internal class FlowSpec :
     ContractSpec({
-        case("should give a frame to the queue pair whose rule matches, and not before there is one", FLOW_STEERING) {
+        case("should give a frame to the queue pair whose rule matches, and none before there is one", FLOW_STEERING) {
             val (sender, receiver) = frameEnds(2)
             receiver.receive(1)
             sender.transmit(ethernet(MINE, 0x88b5, pattern(60)))

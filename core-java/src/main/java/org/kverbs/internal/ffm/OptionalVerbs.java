@@ -38,7 +38,9 @@ final class OptionalVerbs {
 
     private OptionalVerbs() {}
 
-    /** Returns whether the driver of a context has a verb, or, for a verb without a pointer, whether the library has. */
+    /**
+     * Returns whether the driver of a context has a verb, or, for a verb without a pointer, whether the library has.
+     */
     static boolean areIn(String verb, ContextTables tables, Libibverbs library) {
         Long bits = OPERATIONS.get(verb);
         if (bits != null) {

@@ -19,7 +19,6 @@ private const val VXLAN = "04d212b500380000" + "0800000000000500"
 private const val UDP = "04d2003500080000"
 private const val ROOM = 512
 
-
 /** Checks that no frame, whatever it says, makes the reader look behind its end. */
 class FrameHeadersSpec :
     FunSpec({
@@ -68,8 +67,7 @@ class FrameHeadersSpec :
 private val headers = FrameHeaders()
 
 /** Masks that ask for no bit. */
-private val masks =
-    HeaderLayer.entries.associateWith { if (it == HeaderLayer.ETHERNET) ByteArray(16) else ByteArray(0) }
+private val masks = HeaderLayer.entries.associateWith { ByteArray(if (it == HeaderLayer.ETHERNET) 16 else 0) }
 
 /** Returns the headers that are found in the first [length] bytes of a frame, and leaves the memory behind them. */
 private fun present(

@@ -99,8 +99,8 @@ final class SteeringVerbs {
 
     int read(long address, MemorySegment values, int count, int flags) {
         FlowCounts found = counts(address);
-        int unknown = flags & ~IbvReadCountersFlags.IBV_READ_COUNTERS_ATTR_PREFER_CACHED;
-        if (found == null || count < found.length() || unknown != 0) {
+        int known = IbvReadCountersFlags.IBV_READ_COUNTERS_ATTR_PREFER_CACHED;
+        if (found == null || count < found.length() || (flags & ~known) != 0) {
             return -Errno.EINVAL;
         }
         for (int i = 0; i < count; i++) {

@@ -14,6 +14,7 @@ import org.kverbs.internal.memory.Memory;
  * that a rule compares bytes with bytes. Of a frame that ends within a header, only the headers before it are there.
  * Mutable and reused.
  */
+@SuppressWarnings("EnumOrdinal") // an index into an array of this JVM alone
 public final class FrameHeaders {
 
     /** The length of an Ethernet header without a VLAN tag. */

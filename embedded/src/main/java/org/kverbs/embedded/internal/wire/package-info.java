@@ -1,4 +1,6 @@
-/** RoCEv2 on the wire: packets, headers and checksums; and the headers of other Ethernet frames that flow rules read. */
+/**
+ * RoCEv2 on the wire: packets, headers and checksums; and the headers of other Ethernet frames that flow rules read.
+ */
 @NullMarked
 package org.kverbs.embedded.internal.wire;
 

@@ -142,6 +142,7 @@ internal class FlowReaderSpec :
         test("should refuse counters of a flow, of an unknown kind, and at an index that is taken or too high") {
             onQueuePair { context, _ ->
                 val counters = context.flowCounters().create(allocate(8))
+
                 fun attached(
                     kind: Int,
                     index: Int,
