@@ -244,7 +244,7 @@ final class QueuePairVerbs {
         long length = Memory.getLong(bind + IbvMwBind.BIND_INFO_LENGTH);
         Mr region = memory.region(Memory.getLong(bind + IbvMwBind.BIND_INFO_MR));
         if (by == null || window == null || window.type != IbvMwType.IBV_MW_TYPE_1 || by.type == IbvQpType.IBV_QPT_UD
-                || by.type == IbvQpType.IBV_QPT_RAW_PACKET || by.state < IbvQpState.IBV_QPS_RTS
+                || by.type == IbvQpType.IBV_QPT_RAW_PACKET || by.domain != null || by.state < IbvQpState.IBV_QPS_RTS
                 || region == null && length != 0) {
             return -Errno.EINVAL;
         }
