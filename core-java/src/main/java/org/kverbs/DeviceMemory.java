@@ -73,6 +73,11 @@ public final class DeviceMemory extends Resource {
         return handle;
     }
 
+    @Override
+    protected long nativeAddress() {
+        return context.nativeAddress(handle);
+    }
+
     /**
      * Copies memory of the program into this device memory ({@code ibv_memcpy_to_dm}).
      *

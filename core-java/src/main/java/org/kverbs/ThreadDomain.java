@@ -53,6 +53,11 @@ public final class ThreadDomain extends Resource {
         return handle;
     }
 
+    @Override
+    protected long nativeAddress() {
+        return context.nativeAddress(handle);
+    }
+
     private void destroy() {
         SystemErrors.check(
                 "ibv_dealloc_td(" + context.device().name() + ")",

@@ -64,6 +64,11 @@ public final class XrcDomain extends Resource {
         return handle;
     }
 
+    @Override
+    protected long nativeAddress() {
+        return context.nativeAddress(handle);
+    }
+
     /**
      * Makes an XRC_RECV queue pair in state RESET ({@code ibv_create_qp_ex}).
      *

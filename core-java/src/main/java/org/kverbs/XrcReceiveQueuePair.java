@@ -54,6 +54,11 @@ public final class XrcReceiveQueuePair extends Resource {
         return handle;
     }
 
+    @Override
+    protected long nativeAddress() {
+        return domain.context().nativeAddress(handle);
+    }
+
     /** Changes attributes, and with them the state; errors as {@link QueuePair#modify}. */
     public void modify(QueuePairAttributes attributes) {
         control.modify(attributes);

@@ -45,7 +45,7 @@ internal class BuildersSpec :
         }
 
         test("should give a completion queue the options that it is told, and none otherwise") {
-            onNullDevice { context ->
+            onNullDevice(extended = true) { context ->
                 context.completionQueue { }.options() shouldBe CompletionQueueOptions.NONE
                 context.completionQueue { extended() }.options() shouldBe CompletionQueueOptions.NONE
                 val domain = context.protectionDomain().parentDomain()

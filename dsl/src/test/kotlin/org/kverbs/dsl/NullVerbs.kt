@@ -16,6 +16,9 @@ import kotlin.io.path.listDirectoryEntries
  * it into this JVM. If it cannot be compiled, the test fails and names the package to install.
  */
 internal object NullVerbs {
+    /** NULL_EXTENDED of `enum null_option`: a context has the extended calls. */
+    private const val EXTENDED = 0
+
     /** NULL_COMPLETE of `enum null_option`: each signaled send completes at once. */
     private const val COMPLETE = 1
 
@@ -46,15 +49,19 @@ internal object NullVerbs {
         Linker.nativeLinker().downcallHandle(function, FunctionDescriptor.ofVoid(JAVA_INT, JAVA_INT))
     }
 
-    /** Opens null0; its signaled sends complete at once. */
-    fun open(): Context {
+    /** Opens null0, with the extended calls or without; its signaled sends complete at once. */
+    fun open(extended: Boolean): Context {
+        setOption.invokeWithArguments(EXTENDED, if (extended) 1 else 0)
         setOption.invokeWithArguments(COMPLETE, 1)
         return openDevice("null0")
     }
 }
 
 /** Runs the block with a fresh null0, and closes it. */
-internal fun onNullDevice(block: (Context) -> Unit) = NullVerbs.open().use(block)
+internal fun onNullDevice(
+    extended: Boolean = false,
+    block: (Context) -> Unit,
+) = NullVerbs.open(extended).use(block)
 
 /** Returns the message of the refusal of an argument. */
 internal fun refusal(make: () -> Unit): String? = shouldThrow<IllegalArgumentException> { make() }.message

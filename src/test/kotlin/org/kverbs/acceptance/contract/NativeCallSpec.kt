@@ -8,6 +8,7 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.Context
 import org.kverbs.Resource
+import org.kverbs.attributes.Feature
 import org.kverbs.attributes.SharedReceiveQueueAttributes
 import java.lang.foreign.Arena
 import java.lang.foreign.FunctionDescriptor
@@ -31,7 +32,7 @@ internal class NativeCallSpec :
                     cq(),
                     context.completionChannel(),
                     pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(4, 1)),
-                )
+                ) + optionalObjects()
             if (device.provider == "native") {
                 val addresses = objects.map { it.cAddress() }
                 addresses.forEach { it.shouldNotBeZero() }
@@ -58,6 +59,15 @@ internal class NativeCallSpec :
             shouldThrow<IllegalStateException> { region.cAddress() }.message shouldContain "is closed"
         }
     })
+
+/** Objects that only some devices have. */
+private fun Bench.optionalObjects(): List<Resource> =
+    buildList {
+        if (context.supports(Feature.DEVICE_MEMORY)) add(context.deviceMemory(64))
+        if (context.supports(Feature.THREAD_DOMAIN)) add(context.threadDomain())
+        if (context.supports(Feature.XRC)) context.xrcDomain().let { addAll(listOf(it, it.queuePair())) }
+        if (context.supports(Feature.FLOW_COUNTERS)) add(context.flowCounters())
+    }
 
 private fun Resource.cAddress(): Long = callNative { it.address() }
 
