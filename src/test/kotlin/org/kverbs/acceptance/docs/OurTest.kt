@@ -83,7 +83,7 @@ private fun placeOf(source: Path) =
         else -> "build"
     }
 
-private val test = Regex("""\b(?:test|case|context)\(\s*("(?:[^"\\]|\\.)*"(?:\s*\+\s*"(?:[^"\\]|\\.)*")*)""")
+private val test = Regex("""\b(?:test|case|context|sentence)\(\s*("(?:[^"\\]|\\.)*"(?:\s*\+\s*"(?:[^"\\]|\\.)*")*)""")
 private val parameter = Regex("""\$\{[^}]*}|\$\w+""")
 
 /** The sentences of a source; what stands for a parameter matches everything. */
