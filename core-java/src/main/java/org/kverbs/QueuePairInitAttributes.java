@@ -73,7 +73,7 @@ public record QueuePairInitAttributes(
     public QueuePairInitAttributes {
         features = Set.copyOf(features);
         OptionalOperations.of(features);
-        if (!features.isEmpty() && (!extended || type == QueuePairType.UC || type == QueuePairType.UD)) {
+        if (!features.isEmpty() && (!extended || type != QueuePairType.RC)) {
             throw new IllegalArgumentException(features + " needs an extended RC queue pair, and this is "
                     + (extended ? "" : "a plain ") + type + ": take RC and asExtended(features)");
         }

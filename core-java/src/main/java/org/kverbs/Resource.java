@@ -91,7 +91,11 @@ public abstract class Resource implements AutoCloseable {
      * afterwards the pointer must not be used. What the call changes behind kverbs' back, such as the state of a queue
      * pair, kverbs does not learn.
      *
-     * <p>The pointer is one of libibverbs or librdmacm, which the program loads and calls by {@code
+     * <p>The call runs beside kverbs' posts and polls by other threads, and a poll of its own takes completions from
+     * kverbs. It must not close this resource, nor what it was made from, nor wait for a thread that does: that close
+     * waits for the call. What it throws passes through.
+     *
+     * <p>The pointer is one of libibverbs or librdmacm, which the program loads from the same file, and calls by {@code
      * java.lang.foreign.Linker}.
      *
      * @param call gets the pointer, a segment of length zero, and gives the result

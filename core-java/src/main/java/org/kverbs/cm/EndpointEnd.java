@@ -28,12 +28,12 @@ final class EndpointEnd {
 
     /** Returns whether the connection has ended; does not wait. */
     boolean hasCome() throws InterruptedException {
-        return answered(connection.events().lookForEnd());
+        return isNoticed.get() || answered(connection.events().lookForEnd());
     }
 
     /** Waits for the end of the connection; returns false if the time ran out. */
     boolean await(Duration timeout) throws InterruptedException {
-        return answered(connection.awaitEnd(timeout));
+        return isNoticed.get() || answered(connection.awaitEnd(timeout));
     }
 
     private boolean answered(boolean hasEnded) {

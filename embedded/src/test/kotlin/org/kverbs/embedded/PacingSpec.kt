@@ -141,6 +141,15 @@ class PacingSpec :
             }
         }
 
+        sentence("should wait for the rate, and not for answers, before it sends again what had no receive") {
+            a.qp.limitRate(RateLimit.ofKbps(500))
+            a.post { send(1).from(a.mr.slice(0, 60_000)).signaled() }
+            fabric.clock().advance(Duration.ofMillis(100))
+            b.qp.postReceive(1, b.mr.slice(0, 60_000))
+            a.take(1).single().isSuccess shouldBe true
+            a.qp.counters()["local_ack_timeout_err"] shouldBe 0
+        }
+
         sentence("should refuse a rate above its highest, and a queue pair that is not ready to send") {
             val limits = a.context.queryDeviceEx().packetPacing()
             listOf(RC, UC, UD).all { it.isIn(limits.queuePairTypes()) } shouldBe true

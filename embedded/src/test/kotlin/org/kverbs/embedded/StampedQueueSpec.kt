@@ -102,6 +102,15 @@ class StampedQueueSpec :
             a.context.awaitAsyncEvent(Duration.ZERO) shouldBe null
         }
 
+        sentence("should give back the slots of requests whose completions an ignored overrun lost") {
+            val cq = queue(2, CompletionQueueOptions.NONE.ignoringOverrun())
+            val qp = linkedOn(cq)
+            repeat(500) { round ->
+                repeat(5) { qp.postWith(Consumer { it.write(round * 5L, b.mr.remote()).from(a.mr.slice(0, 8)).signaled() }) }
+                cq.all().size shouldBe 2
+            }
+        }
+
         sentence("should refuse fields that it does not have, and name the drivers that have them") {
             val refusal =
                 shouldThrow<UnsupportedVerbException> { queue(options = CompletionQueueOptions.NONE.with(FLOW_TAG)) }

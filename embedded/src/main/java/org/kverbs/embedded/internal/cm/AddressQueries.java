@@ -17,7 +17,6 @@ final class AddressQueries {
     /** Keeps addresses for an id and tells it; refuses if it has some. Returns 0 or -errno. */
     int add(Id id, long info) {
         if (found.putIfAbsent(id, info) != null) {
-            names.free(info);
             return -Errno.EBUSY;
         }
         id.raise(CmEvent.ADDRINFO_RESOLVED, 0);

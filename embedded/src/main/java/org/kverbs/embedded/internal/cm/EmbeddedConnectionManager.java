@@ -388,7 +388,14 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
     public int resolveAddressInfo(
             long id, @Nullable MemorySegment node, @Nullable MemorySegment service, @Nullable MemorySegment hints) {
         long info = names.find(node, service, hints);
-        return info < 0 ? (int) info : with(id, found -> queries.add(found, info));
+        if (info < 0) {
+            return (int) info;
+        }
+        int result = with(id, found -> queries.add(found, info));
+        if (result < 0) {
+            names.free(info); // the id is gone, or has another look-up
+        }
+        return result;
     }
 
     @Override

@@ -6,6 +6,7 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
@@ -32,8 +33,17 @@ public final class AddressSpace {
     private long[] starts = {};
     private long[] ends = {};
     private boolean[] writable = {};
+    private final Path maps;
     private boolean isKnown;
     private long readAt;
+
+    public AddressSpace() {
+        this(MAPS);
+    }
+
+    AddressSpace(Path maps) {
+        this.maps = maps;
+    }
 
     /** Tells whether a range is mapped, for reading or also for writing. */
     boolean isMapped(long address, long bytes, boolean writes) {
@@ -56,10 +66,10 @@ public final class AddressSpace {
         return reached >= end;
     }
 
-    /** Reads the list. Returns false if there is none. */
+    /** Reads the list, which is empty if it cannot be read now. Returns false if the system has none. */
     private boolean read() {
         try {
-            List<String> lines = Files.readAllLines(MAPS, StandardCharsets.ISO_8859_1);
+            List<String> lines = Files.readAllLines(maps, StandardCharsets.ISO_8859_1);
             starts = new long[lines.size()];
             ends = new long[lines.size()];
             writable = new boolean[lines.size()];
@@ -77,9 +87,13 @@ public final class AddressSpace {
             isKnown = true;
             readAt = System.nanoTime();
             return true;
-        } catch (IOException | SecurityException e) {
+        } catch (NoSuchFileException e) {
             isKnown = false;
             return false;
+        } catch (IOException e) { // such as no file descriptor left: what is not known to be mapped is not touched
+            isKnown = false;
+            starts = new long[0];
+            return true;
         }
     }
 

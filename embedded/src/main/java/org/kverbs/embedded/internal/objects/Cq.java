@@ -170,6 +170,7 @@ public final class Cq implements CompletionQueueOps {
         int frees = queue.done();
         if (waiting == capacity) {
             overrun();
+            queue.lost(frees);
             if (request != null) {
                 request.release();
             }

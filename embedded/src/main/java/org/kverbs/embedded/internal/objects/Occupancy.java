@@ -55,6 +55,11 @@ public final class Occupancy {
         return requests;
     }
 
+    /** Takes back what {@link #done} gave, as the completion was lost: the poll of the next one frees the slots. */
+    void lost(int requests) {
+        unsignaled += requests;
+    }
+
     public void clear() {
         count = 0;
         unsignaled = 0;

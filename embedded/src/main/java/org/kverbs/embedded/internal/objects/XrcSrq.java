@@ -45,6 +45,8 @@ public final class XrcSrq implements KeyUser, CompletionUser {
             boolean solicited, @Nullable Posted request) {
         if (!destroyed) {
             cq.add(id, status, opcode, bytes, word, qpn, sourceQp, flags, solicited, srq.queue.occupied, request);
+        } else if (request != null) {
+            request.release();
         }
     }
 

@@ -72,11 +72,16 @@ final class Completer {
         if (isHeldBack || qp.state == IbvQpState.IBV_QPS_RESET) {
             return;
         }
-        if (!qp.requester.isWaiting() || qp.timeout == 0) {
+        if (!qp.requester.isWaiting() || qp.timeout == 0 || isPaced()) {
             stop();
         } else if (!timer.isScheduled()) {
             qp.hca.engine.schedule(timer, timeoutNanos());
         }
+    }
+
+    /** Tells whether the next packet waits for its turn at a limited rate, with none on the way that has an answer. */
+    private boolean isPaced() {
+        return qp.pacer.isHolding() && qp.requester.isIdle();
     }
 
     private long timeoutNanos() {
@@ -170,6 +175,9 @@ final class Completer {
         qp.hca.link.look(true);
         if (unacknowledged != psn || isHeldBack || qp.state == IbvQpState.IBV_QPS_ERR) {
             return; // an answer had arrived, but no thread had taken it
+        }
+        if (isPaced()) {
+            return; // it was not sent again yet
         }
         qp.counters.count(Counter.LOCAL_ACK_TIMEOUT_ERR);
         if (retriesLeft-- <= 0) {

@@ -49,6 +49,11 @@ final class Pacer {
         return kbps != 0;
     }
 
+    /** Tells whether the next packet waits for its turn. */
+    boolean isHolding() {
+        return turn.isScheduled();
+    }
+
     private long time(long bytes) {
         return bytes * BYTE_NANOS / kbps;
     }

@@ -177,7 +177,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
 
     /** Tells whether requests are acknowledged, as those of RC are. */
     boolean isReliable() {
-        return type != IbvQpType.IBV_QPT_UC && type != IbvQpType.IBV_QPT_UD;
+        return type != IbvQpType.IBV_QPT_UC && type != IbvQpType.IBV_QPT_UD && type != IbvQpType.IBV_QPT_RAW_PACKET;
     }
 
     private boolean isXrc() {

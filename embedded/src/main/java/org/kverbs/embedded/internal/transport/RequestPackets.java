@@ -77,7 +77,8 @@ final class RequestPackets {
     }
 
     /**
-     * Fills the next packet of a send or write, or on a link that carries whole messages as much as a step. Returns how
+     * Fills the next packet of a send or write, or as much as a step on a link that carries whole
+     * messages, unless the rate is limited. Returns how
      * many PSNs it takes; 0 if the request failed.
      */
     int data(SendWqe wqe) {
@@ -87,7 +88,7 @@ final class RequestPackets {
         int covered = 1;
         long bytes = Math.min(left, mtu);
         long place = MemoryKey.NONE;
-        if (left > mtu && qp.hca.link.carriesWholeMessages()) {
+        if (left > mtu && !qp.pacer.isLimited() && qp.hca.link.carriesWholeMessages()) {
             int most = Math.min(wqe.psns - wqe.sent, Requester.STEP / mtu);
             long all = Math.min(left, (long) most * mtu);
             place = wqe.contiguous(offset, all, qp);

@@ -111,6 +111,11 @@ final class Requester {
         return Psn.distance(sentEnd, qp.completer.unacknowledged()) > 0;
     }
 
+    /** Tells whether no packet is on the way. */
+    boolean isIdle() {
+        return onTheWay == 0;
+    }
+
     /** Returns the first PSN that no request has. */
     int nextPsn() {
         return nextPsn;
@@ -234,11 +239,14 @@ final class Requester {
         if (reliable && room <= 0 && !mustAsk) {
             return askAgain();
         }
-        if (qp.hca.link.mustWait(qp) || !reliable && shared.mustPause(qp)) {
+        if (qp.hca.link.mustWait(qp)) {
             return false;
         }
         if (!mustAsk && qp.pacer.mustWait()) {
             return reliable && askAgain();
+        }
+        if (!reliable && shared.mustPause(qp)) {
+            return false;
         }
         int psn = Psn.plus(wqe.firstPsn, wqe.sent);
         packet.psn = psn;

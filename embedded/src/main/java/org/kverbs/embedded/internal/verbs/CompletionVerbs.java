@@ -152,10 +152,10 @@ final class CompletionVerbs {
         if (found == null || !found.users.isEmpty()) {
             return found == null ? -Errno.EINVAL : -Errno.EBUSY;
         }
+        found.moderate(0, 0); // announces what waited, so the events are removed after it
         if (found.channel != null) {
             found.channel.removeIf(each -> each == found);
         }
-        found.moderate(0, 0);
         events.forget(cq);
         queues.remove(cq);
         if (found.options.domain() != null) {
