@@ -15,6 +15,7 @@ import org.kverbs.embedded.internal.objects.Pd;
 import org.kverbs.embedded.internal.objects.Quota;
 import org.kverbs.embedded.internal.objects.Structures;
 import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAccessFlags;
@@ -35,6 +36,7 @@ final class EmbeddedOptionalMemory implements OptionalMemoryVerbs {
             | IbvAccessFlags.IBV_ACCESS_REMOTE_READ
             | IbvAccessFlags.IBV_ACCESS_REMOTE_ATOMIC
             | IbvAccessFlags.IBV_ACCESS_ZERO_BASED
+            | PlacementExtensions.IBV_ACCESS_FLUSH_GLOBAL
             | IbvAccessFlags.IBV_ACCESS_RELAXED_ORDERING;
 
     private final Hca hca;
