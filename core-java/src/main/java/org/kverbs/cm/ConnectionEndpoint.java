@@ -203,9 +203,14 @@ public final class ConnectionEndpoint implements AutoCloseable {
      * Accepts the peer's request, and waits until the peer is ready ({@code rdma_accept}).
      *
      * @throws ConnectionException if the peer is gone; {@link ConnectionTimeoutException} if it does not answer in time
-     * @throws RdmaSystemException if the private data is too long, or the endpoint is of no request: EINVAL
+     * @throws RdmaSystemException if the private data is too long: EINVAL
+     * @throws IllegalStateException if the endpoint is of no request
      */
     public void accept(ConnectionParameters parameters) throws InterruptedException {
+        if (!id().isPassive()) {
+            throw new IllegalStateException(this + " has no request to accept: call connect; an endpoint of"
+                    + " ConnectionListener.awaitRequest accepts");
+        }
         connection.accept(queuePair, parameters, options.timeout());
     }
 

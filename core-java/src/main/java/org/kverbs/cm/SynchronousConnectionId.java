@@ -43,6 +43,8 @@ public final class SynchronousConnectionId implements AutoCloseable {
 
     /** Code of 0.64 ms. The connection manager sets 655 ms, the longest time. */
     private static final int SOON = 12;
+    /** The most private data that an answer carries, over InfiniBand and RoCE: 196 bytes (IBA volume 1, 12.7.6). */
+    private static final int MOST_PRIVATE_DATA = 196;
 
     private final ConnectionId id;
     private final StepEvents events;
@@ -210,10 +212,13 @@ public final class SynchronousConnectionId implements AutoCloseable {
      */
     public void accept(QueuePair qp, ConnectionParameters parameters, Duration timeout) throws InterruptedException {
         events.inTurn(ConnectionStep.ACCEPT, timeout, wait -> {
-            withPeer(ConnectionStep.ACCEPT, () -> {
-                bringUp(qp);
-                id.accept(qp, withinRequest(parameters));
-            });
+            withPeer(ConnectionStep.ACCEPT, () -> bringUp(qp));
+            Runnable answer = () -> id.accept(qp, withinRequest(parameters));
+            if (parameters.privateData().length > MOST_PRIVATE_DATA) {
+                answer.run(); // librdmacm refuses it by the errno that it has for a peer that is gone
+            } else {
+                withPeer(ConnectionStep.ACCEPT, answer);
+            }
             return id.portSpace().isDatagram() ? null : wait.until(ConnectionEventType.ESTABLISHED);
         });
     }

@@ -106,7 +106,9 @@ class StampedQueueSpec :
             val cq = queue(2, CompletionQueueOptions.NONE.ignoringOverrun())
             val qp = linkedOn(cq)
             repeat(500) { round ->
-                repeat(5) { qp.postWith(Consumer { it.write(round * 5L, b.mr.remote()).from(a.mr.slice(0, 8)).signaled() }) }
+                repeat(
+                    5,
+                ) { qp.postWith(Consumer { it.write(round * 5L, b.mr.remote()).from(a.mr.slice(0, 8)).signaled() }) }
                 cq.all().size shouldBe 2
             }
         }

@@ -9,6 +9,7 @@ import io.kotest.matchers.string.shouldContain
 import org.kverbs.Context
 import org.kverbs.Resource
 import org.kverbs.attributes.Feature
+import org.kverbs.attributes.Gid
 import org.kverbs.attributes.SharedReceiveQueueAttributes
 import java.lang.foreign.Arena
 import java.lang.foreign.FunctionDescriptor
@@ -18,7 +19,6 @@ import java.lang.foreign.SymbolLookup
 import java.lang.foreign.ValueLayout.ADDRESS
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.lang.foreign.ValueLayout.JAVA_INT
-import java.lang.foreign.ValueLayout.JAVA_LONG
 
 /** Checks the door to the C objects, for calls that kverbs does not have. */
 internal class NativeCallSpec :
@@ -49,7 +49,7 @@ internal class NativeCallSpec :
 
         if (device.provider == "native") {
             case("should get from a C function what kverbs gets from it") {
-                context.callNative { pointer -> context.firstPkey(pointer) } shouldBe context.queryPkey(PORT, 0)
+                context.callNative { pointer -> context.firstGid(pointer) } shouldBe context.queryGid(PORT, 0)
             }
         }
 
@@ -71,17 +71,16 @@ private fun Bench.optionalObjects(): List<Resource> =
 
 private fun Resource.cAddress(): Long = callNative { it.address() }
 
-/** Calls `ibv_query_pkey`, whose answer has network order. */
-private fun Context.firstPkey(pointer: MemorySegment): Int =
+/** Calls `ibv_query_gid`. */
+private fun Context.firstGid(pointer: MemorySegment): Gid =
     Arena.ofConfined().use { arena ->
         val query =
             Linker.nativeLinker().downcallHandle(
-                SymbolLookup.libraryLookup("libibverbs.so.1", arena).find("ibv_query_pkey").orElseThrow(),
+                SymbolLookup.libraryLookup("libibverbs.so.1", arena).find("ibv_query_gid").orElseThrow(),
                 FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT, ADDRESS),
             )
-        val answer = arena.allocate(JAVA_LONG)
+        val answer = arena.allocate(16)
         val result = query.invokeWithArguments(pointer, PORT, 0, answer) as Int
         withClue(describe()) { result shouldBe 0 }
-        (answer.get(JAVA_BYTE, 0).toInt() and 0xff shl 8) or
-            (answer.get(JAVA_BYTE, 1).toInt() and 0xff)
+        Gid.of(answer.toArray(JAVA_BYTE))
     }

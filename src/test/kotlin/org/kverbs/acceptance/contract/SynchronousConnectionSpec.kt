@@ -90,11 +90,10 @@ internal class SynchronousConnectionSpec :
                 val listener = listener(servers)
                 val id = channel.id(TCP)
                 id.resolveAddress(checkNotNull(listener.localAddress()), STEP_TIMEOUT)
-                await("the event") { id.deviceName() != null }
+                channel.expect(ADDR_RESOLVED)
                 val alone = SynchronousConnectionId.of(id)
                 alone.id() shouldBe id
                 (id.channel() == channel) shouldBe false
-                channel.awaitEvent(Duration.ofMillis(50)).shouldBeNull() // it went along
                 alone.resolveRoute(STEP_TIMEOUT)
                 val a = end()
                 a.qp.prepare(id, INIT)
