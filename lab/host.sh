@@ -42,6 +42,31 @@ need_packages() {
   apt-get -q -o Acquire::Retries=5 update >&2 && apt-get -yq -o Acquire::Retries=5 install --no-install-recommends $missing >&2
 }
 
+# sources: prints the package sources of this machine's apt, one line each: address and suite.
+sources() {
+  local file
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+    [ ! -f "$file" ] || sed 's/\[[^]]*\]//' "$file" | awk '$1 == "deb" && / main/ { print $2, $3 }'
+  done
+  for file in /etc/apt/sources.list.d/*.sources; do
+    [ ! -f "$file" ] || awk -v RS= '{
+      address = suites = main = ""
+      for (n = split($0, line, "\n"); n; n--) {
+        split(line[n], word, " ")
+        if (word[1] == "URIs:") address = word[2]
+        if (word[1] == "Suites:") { suites = line[n]; sub(/^[^:]*: */, "", suites) }
+        if (word[1] == "Components:") main = line[n] ~ / main/
+      }
+      if (main) for (n = split(suites, word, " "); n; n--) print address, word[n]
+    }' "$file"
+  done
+}
+
+# mirror SUITE ELSE: prints the address of SUITE (a pattern) on this machine's mirror, or ELSE.
+mirror() {
+  sources | awk -v suite="^($1)/?\$" -v other="$2" '$1 ~ /debian/ && $2 ~ suite { print $1; found = 1; exit } END { if (!found) print other }'
+}
+
 # is_jdk_25 DIR: reads the JDK's release file, which is faster than running its java.
 is_jdk_25() {
   [ -x "$1/bin/javac" ] && [ -r "$1/release" ] && grep -Eq '^JAVA_VERSION="25["._+-]' "$1/release"

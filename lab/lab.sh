@@ -22,6 +22,8 @@
 #   KVERBS_LAB_MEM=4G            the guest's memory
 #   KVERBS_LAB_DIR=DIR           the folder of the kernel; default: .cache/lab of the project
 #   KVERBS_LAB_KERNEL=PACKAGE    the Debian package of the kernel; default: linux-image-amd64
+#   KVERBS_LAB_LIBRARIES=SUITE   the Debian release whose C library and rdma-core the guest gets in place of this
+#                                machine's, such as trixie; default: this machine's
 #
 # The lab does not use KVM: many machines do not offer it, and without it the lab behaves the same on all.
 set -euo pipefail
@@ -35,6 +37,7 @@ PATH=$PATH:/usr/sbin:/sbin
 
 state=${KVERBS_LAB_DIR:-$here/../.cache/lab}
 package=${KVERBS_LAB_KERNEL:-linux-image-amd64}
+suite=${KVERBS_LAB_LIBRARIES:-}
 
 # boot KERNEL RUN OUT: starts the machine in the background; its output goes to RUN/output, its console to RUN/console.
 # The CPU has no pclmulqdq: QEMU (7.2) multiplies bit by bit, so that a CRC-32 with it takes several times as long as
@@ -60,6 +63,7 @@ run() {
   out=$(readlink -f "$out")
   rm -rf "$out/.lab" && mkdir "$out/.lab"
   cp "$here/guest" "$out/.lab/guest"
+  [ -z "$suite" ] || cp -r "$libraries" "$out/.lab/libraries"
   printf '%s\n' "$2" > "$out/.lab/command"
   export KVERBS_IN_LAB=1 LAB_MODULES=$1/lib/modules LAB_CWD=$PWD LC_ALL=${LC_ALL:-C.UTF-8} HOME=${HOME:-/root} PATH
   declare -p LAB_MODULES LAB_CWD LC_ALL HOME PATH ${JAVA_HOME+JAVA_HOME} "${!KVERBS_@}" > "$out/.lab/env"
@@ -107,11 +111,26 @@ case $package in
     exit 2
     ;;
 esac
+case $suite in
+  *[!a-z]*)
+    echo "lab: KVERBS_LAB_LIBRARIES=$suite is not the name of a Debian release" >&2
+    exit 2
+    ;;
+esac
 need_packages "${lab_packages[@]}" || exit 125
 mkdir -p "$state"
 state=$(readlink -f "$state")
 kernel=$state/$package
-(flock 8 && if [ ! -f "$kernel/release" ]; then setup "$kernel" "$package"; fi) 8>"$state/lock" || exit 125
+libraries=$state/libraries-$suite
+(
+  flock 8
+  if [ ! -f "$kernel/release" ]; then
+    setup "$kernel" "$package" || exit
+  elif [ "$here/init" -nt "$kernel/initrd" ]; then
+    make_initramfs "$kernel" "$(cat "$kernel/release")" || exit
+  fi
+  [ -z "$suite" ] || [ -d "$libraries" ] || setup_libraries "$libraries" "$suite"
+) 8>"$state/lock" || exit 125
 [ "$1" != --setup ] || exit 0
 scratch=$(mktemp -d "$state/run.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT

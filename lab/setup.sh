@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Makes the lab's kernel once: Debian's kernel, a build of siw, and an initramfs. Sourced by lab.sh, which sets "here".
+# Makes the lab's kernel once: Debian's kernel, a build of siw, and an initramfs; and libraries of another release of
+# Debian, if they are asked for. Sourced by lab.sh, which sets "here".
 
 # setup DIR KERNEL: puts the kernel of Debian's meta-package KERNEL into DIR.
 setup() {
@@ -54,4 +55,26 @@ make_initramfs() {
   # shellcheck disable=SC2154  # lab.sh sets it
   install -m 755 "$here/init" "$root/init"
   (cd "$root" && find . | busybox cpio -o -H newc) > "$1/initrd" 2>/dev/null && rm -rf "$root"
+}
+
+# setup_libraries DIR SUITE: unpacks the C library and rdma-core of the Debian release SUITE into DIR, with a list of
+# packages of its own: this machine's apt does not hear of that release.
+setup_libraries() {
+  local new apt options file
+  echo "lab: getting the libraries of Debian $2 (once)" >&2
+  new=$(mktemp -d "$1.XXXXXX")
+  apt=$new/apt
+  mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$new/libraries"
+  : > "$apt/status"
+  echo "deb $(mirror 'bookworm|trixie|stable' http://deb.debian.org/debian) $2 main" > "$apt/sources"
+  options=(-q -o "Dir::Etc::sourcelist=$apt/sources" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$apt/lists"
+    -o "Dir::State::status=$apt/status" -o "Dir::Cache=$apt/cache" -o Acquire::Languages=none -o Acquire::Retries=5
+    -o APT::Sandbox::User=root)
+  apt-get "${options[@]}" update >&2 &&
+    (cd "$apt" && apt-get "${options[@]}" download libc6 libibverbs1 ibverbs-providers librdmacm1t64 libibumad3 \
+      libnl-3-200 libnl-route-3-200 >&2 && for file in *.deb; do dpkg -x "$file" "$new/libraries" || exit; done) &&
+    mv "$new/libraries" "$1" && rm -rf "$new" && return
+  rm -rf "$new"
+  echo "lab: the libraries of Debian $2 could not be had: see the messages above" >&2
+  return 1
 }

@@ -250,6 +250,8 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
         Capability.REPORTS_INVALIDATED_KEY,
         Capability.CHECKS_WINDOW_BOUNDS,
         Capability.PRECISE_LOCAL_ERRORS,
+        Capability.TELLS_LOCAL_ERRORS,
+        Capability.FLUSHES_THROUGH_WINDOWS,
         Capability.FLUSHES_LATE_RECEIVES,
         Capability.EXTENDED_GATHERING,
         Capability.EXTENDED_UC_WINDOWS,

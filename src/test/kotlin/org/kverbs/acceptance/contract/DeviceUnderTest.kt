@@ -1,5 +1,6 @@
 package org.kverbs.acceptance.contract
 
+import org.kverbs.WorkCompletionStatus
 import org.kverbs.attributes.Feature
 import org.kverbs.attributes.Gid
 import org.kverbs.attributes.QueuePairType
@@ -127,6 +128,15 @@ internal enum class Capability(
     PRECISE_LOCAL_ERRORS,
 
     /**
+     * A request that its own side refuses completes with the reason as its status. Soft-RoCE of Linux 6.12 flushes it
+     * as it flushes those behind it.
+     */
+    TELLS_LOCAL_ERRORS,
+
+    /** Flushes through windows, and windows that permit no flush which their region does not permit. */
+    FLUSHES_THROUGH_WINDOWS,
+
+    /**
      * A receive that is posted in the error state is flushed (IBA C10-42); Soft-RoCE keeps it until the queue pair is
      * destroyed.
      */
@@ -193,6 +203,10 @@ internal class DeviceUnderTest(
             "this machine has no ::1: 'sysctl net.ipv6.conf.lo.disable_ipv6=0' gives it one"
                 .takeIf { isIpv6 && System.getenv("KVERBS_REQUIRE_TOOLS") != "1" && !hasIpv6() }
 
+    /** Returns the status of a request that its own side refuses for [reason]. */
+    fun localError(reason: WorkCompletionStatus): WorkCompletionStatus =
+        if (Capability.TELLS_LOCAL_ERRORS in capabilities) reason else WorkCompletionStatus.WR_FLUSH_ERR
+
     /** Tells whether the device has all these capabilities. */
     fun can(needed: Array<out Capability>): Boolean = capabilities.containsAll(needed.asList())
 }
@@ -217,6 +231,15 @@ internal val devices: Map<String, List<DeviceUnderTest>>
                 listOf(
                     DeviceUnderTest("rxe0", "native", "dummy0", Capability.entries.toSet() - softRoceLacks),
                     DeviceUnderTest("siw0", "native", "dummy1", emptySet()),
+                ),
+            "newer-lab" to
+                listOf(
+                    DeviceUnderTest(
+                        "rxe0",
+                        "native",
+                        "dummy0",
+                        Capability.entries.toSet() - softRoceLacks - Capability.TELLS_LOCAL_ERRORS + newerSoftRoceHas,
+                    ),
                 ),
         )
 
@@ -277,6 +300,7 @@ private val softRoceLacks: Set<Capability>
             Capability.PROGRAM_EVENTS,
             Capability.ATOMIC_WRITE,
             Capability.FLUSH,
+            Capability.FLUSHES_THROUGH_WINDOWS,
             Capability.REREGISTER,
             Capability.REPORTS_INVALIDATED_KEY,
             Capability.CHECKS_WINDOW_BOUNDS,
@@ -285,6 +309,10 @@ private val softRoceLacks: Set<Capability>
             Capability.EXTENDED_GATHERING,
             Capability.EXTENDED_UC_WINDOWS,
         ) + framesOnly
+
+/** What Soft-RoCE of Linux 6.12 with rdma-core 56 has besides. */
+private val newerSoftRoceHas: Set<Capability>
+    get() = setOf(Capability.ATOMIC_WRITE, Capability.FLUSH)
 
 /** The capability that brings two queue pairs of a type to RTS. */
 internal val QueuePairType.capability: Capability

@@ -210,7 +210,7 @@ internal class ExtendedQueueSpec :
                 a.cq.takeOne().shouldBeDone(2, RDMA_WRITE, a.qp)
                 b.mr.bytes(110) shouldBe pattern(300).copyOfRange(0, 100) + pattern(300).copyOfRange(200, 210)
             } else {
-                a.cq.takeOne().shouldHaveFailed(2, LOC_QP_OP_ERR, a.qp)
+                a.cq.takeOne().shouldHaveFailed(2, device.localError(LOC_QP_OP_ERR), a.qp)
             }
         }
 

@@ -210,7 +210,7 @@ internal class MemoryWindowSpec :
                     mask(REMOTE_READ),
                 ).signaled()
             }
-            b.cq.takeOne().shouldHaveFailed(5, MW_BIND_ERR, b.qp)
+            b.cq.takeOne().shouldHaveFailed(5, device.localError(MW_BIND_ERR), b.qp)
         }
 
         case("should refuse a window of an unknown type", MEMORY_WINDOWS) {

@@ -171,6 +171,7 @@ internal class PlacementSpec :
             "should flush through a window that permits it, and through no other",
             *NEEDED,
             Capability.MEMORY_WINDOWS,
+            Capability.FLUSHES_THROUGH_WINDOWS,
         ) {
             val (a, b) = placing()
             val window = pd.memoryWindow(MemoryWindowType.TYPE_1)
@@ -185,7 +186,12 @@ internal class PlacementSpec :
             a.cq.takeOne().shouldHaveFailed(3, REM_ACCESS_ERR, a.qp)
         }
 
-        case("should bind no window that permits more than its region", *NEEDED, Capability.MEMORY_WINDOWS) {
+        case(
+            "should bind no window that permits more than its region",
+            *NEEDED,
+            Capability.MEMORY_WINDOWS,
+            Capability.FLUSHES_THROUGH_WINDOWS,
+        ) {
             val (a, _) = placing()
             val region = memory(4096, AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND)
             val window = pd.memoryWindow(MemoryWindowType.TYPE_1)

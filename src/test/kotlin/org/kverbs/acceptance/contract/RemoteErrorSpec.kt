@@ -37,7 +37,7 @@ internal class RemoteErrorSpec :
                 LOC_QP_OP_ERR
             }
 
-        fails("a send whose lkey is wrong", orOperationError(LOC_PROT_ERR)) { a, _ ->
+        fails("a send whose lkey is wrong", device.localError(orOperationError(LOC_PROT_ERR))) { a, _ ->
             send(1).entry(
                 a.mr.address(),
                 8,
@@ -46,7 +46,7 @@ internal class RemoteErrorSpec :
         }
         fails(
             "a send beyond its region",
-            LOC_PROT_ERR,
+            device.localError(LOC_PROT_ERR),
         ) { a, _ -> send(1).entry(a.mr.address() + a.mr.length() - 4, 8, a.mr.lkey()) }
         fails("a write whose rkey is wrong", REM_ACCESS_ERR) { a, b ->
             write(1, b.mr.address(), b.mr.rkey() xor 0x5500).from(a.mr.slice(0, 8))

@@ -11,6 +11,7 @@ import org.kverbs.acceptance.lab.Operation.READ
 import org.kverbs.acceptance.lab.Operation.SEND_WITH_IMMEDIATE
 import org.kverbs.acceptance.lab.Operation.WRITE
 import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
+import org.kverbs.attributes.Feature
 import org.kverbs.attributes.QueuePairEndpoint
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.QueuePairType.RC
@@ -45,12 +46,13 @@ internal object BothSides {
         type: QueuePairType,
         patience: Patience = Patience(),
         ipv6: Boolean = false,
+        features: List<Feature> = emptyList(),
         block: Linked.() -> Unit,
     ) {
         val far = FarSide.running(if (ipv6) SoftRoceWire.THERE_IPV6 else SoftRoceWire.THERE)
         val here = if (ipv6) nearIpv6 else near
         val ends = if (direction == Direction.TO_SOFT_ROCE) far to here else here to far
-        Linked(ends.first, ends.second, type, patience).block()
+        Linked(ends.first, ends.second, type, patience, features).block()
     }
 }
 
@@ -60,8 +62,9 @@ internal class Linked(
     val to: Side,
     type: QueuePairType,
     patience: Patience,
+    features: List<Feature> = emptyList(),
 ) {
-    private val sender = QueuePairEndpoint.parse(from.open(type, patience))
+    private val sender = QueuePairEndpoint.parse(from.open(type, patience, features))
     private val memory = RemoteMemory.parse(to.memory())
     private var seed = 0
 
@@ -70,7 +73,7 @@ internal class Linked(
     val fromIpv6: String = if (from is FarSide) SoftRoceWire.THERE_IPV6 else SoftRoceWire.HERE_IPV6
 
     init {
-        val receiver = to.open(type, patience)
+        val receiver = to.open(type, patience, features)
         from.connect(receiver)
         to.connect(sender.toText())
     }

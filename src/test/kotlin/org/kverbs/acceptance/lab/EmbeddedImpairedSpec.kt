@@ -132,24 +132,24 @@ private fun Linked.invalidate(windows: Int): String {
     val written = Piece(TARGET, MESSAGE)
     val received = Piece(TARGET + (1 shl 20), MESSAGE)
     return List(windows) { number ->
-            val window = to.bindWindow(written)
-            from.fill(sent, seed = number)
-            to.receive(7, listOf(received))
-            val key = RemoteMemory.parse(window).rkey()
-            from.post(
-                listOf(
-                    Request(1, WRITE, listOf(sent), window),
-                    Request(2, SEND_WITH_INVALIDATE, listOf(sent), word = key),
-                ),
-            )
-            val (write, send) = from.take(2)
-            write.shouldBe(1, WRITE)
-            send.shouldBe(2, SEND_WITH_INVALIDATE)
-            to.take(1).single().bytes shouldBe MESSAGE
-            to.mismatch(written, seed = number) shouldBe -1
-            to.mismatch(received, seed = number) shouldBe -1
-            window
-        }.last()
+        val window = to.bindWindow(written)
+        from.fill(sent, seed = number)
+        to.receive(7, listOf(received))
+        val key = RemoteMemory.parse(window).rkey()
+        from.post(
+            listOf(
+                Request(1, WRITE, listOf(sent), window),
+                Request(2, SEND_WITH_INVALIDATE, listOf(sent), word = key),
+            ),
+        )
+        val (write, send) = from.take(2)
+        write.shouldBe(1, WRITE)
+        send.shouldBe(2, SEND_WITH_INVALIDATE)
+        to.take(1).single().bytes shouldBe MESSAGE
+        to.mismatch(written, seed = number) shouldBe -1
+        to.mismatch(received, seed = number) shouldBe -1
+        window
+    }.last()
 }
 
 /**

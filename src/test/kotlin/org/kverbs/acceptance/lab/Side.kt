@@ -2,6 +2,7 @@ package org.kverbs.acceptance.lab
 
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletionStatus
+import org.kverbs.attributes.Feature
 import org.kverbs.attributes.QueuePairType
 import java.io.Serializable
 
@@ -10,10 +11,11 @@ import java.io.Serializable
  * in the text form of the core. [Station] is the real end, [FarSide] one in another process.
  */
 internal interface Side {
-    /** Makes a queue pair, and closes the former one. Returns its endpoint. */
+    /** Makes a queue pair with [features], and closes the former one. Returns its endpoint. */
     fun open(
         type: QueuePairType,
         patience: Patience,
+        features: List<Feature>,
     ): String
 
     /** Connects to the other side's queue pair. A datagram queue pair will send to it. */
@@ -112,6 +114,8 @@ internal enum class Operation(
     READ(WorkCompletionOpcode.RDMA_READ),
     COMPARE_AND_SWAP(WorkCompletionOpcode.COMP_SWAP),
     FETCH_AND_ADD(WorkCompletionOpcode.FETCH_ADD),
+    ATOMIC_WRITE(WorkCompletionOpcode.ATOMIC_WRITE),
+    FLUSH(WorkCompletionOpcode.FLUSH),
 }
 
 /**
@@ -120,7 +124,7 @@ internal enum class Operation(
  * @property pieces the pieces that it gathers or fills
  * @property remote for one-sided operations
  * @property word immediate data, or the key to invalidate
- * @property number the operand to compare or to add
+ * @property number the operand to compare, to add or to write, or the bytes to flush
  * @property swap the new value of a swap
  */
 internal data class Request(

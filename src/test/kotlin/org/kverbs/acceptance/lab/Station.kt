@@ -24,6 +24,8 @@ import org.kverbs.attributes.AccessFlag.REMOTE_READ
 import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
 import org.kverbs.attributes.AddressAttributes
 import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.Feature
+import org.kverbs.attributes.FlushPlacement
 import org.kverbs.attributes.Gid
 import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.attributes.QueuePairEndpoint
@@ -40,6 +42,8 @@ private const val MULTICAST_QPN = 0xffffff
 private const val WINDOW_BOUND = -7L
 private const val QUIET_POLLS = 100
 
+private fun flushable(supported: Boolean) = if (supported) arrayOf(AccessFlag.FLUSH_GLOBAL) else emptyArray()
+
 /**
  * A side in this process, on a named device, at its default address or at another one. Closing it closes the device.
  */
@@ -53,7 +57,8 @@ internal class Station(
         context.queryGidTable().firstOrNull { it.gid().toCompactString() == address }?.index()
             ?: context.defaultGidIndex(PORT)
     private val pd = context.protectionDomain()
-    private val region = pd.memoryRegion(MEMORY, LOCAL_WRITE, MW_BIND, *REMOTE)
+    private val region =
+        pd.memoryRegion(MEMORY, LOCAL_WRITE, MW_BIND, *REMOTE, *flushable(context.supports(Feature.FLUSH)))
     private val patterns = mutableMapOf<Pair<Int, Int>, MemorySegment>()
     private lateinit var end: End
     private lateinit var options: ConnectOptions
@@ -64,10 +69,13 @@ internal class Station(
     override fun open(
         type: QueuePairType,
         patience: Patience,
+        features: List<Feature>,
     ): String {
         closeQueuePair()
         val cq = context.completionQueue(CompletionQueueAttributes(128, null, 0))
-        end = End(pd.queuePair(QueuePairInitAttributes.of(type, cq).with(CAPABILITIES)), cq, region)
+        val attributes = QueuePairInitAttributes.of(type, cq).with(CAPABILITIES)
+        val extended = if (features.isEmpty()) attributes else attributes.asExtended(*features.toTypedArray())
+        end = End(pd.queuePair(extended), cq, region)
         options =
             ConnectOptions
                 .builder()
@@ -167,6 +175,8 @@ internal class Station(
             Operation.READ -> read(request.id, address, key)
             Operation.COMPARE_AND_SWAP -> compareAndSwap(request.id, address, key, request.number, request.swap)
             Operation.FETCH_AND_ADD -> fetchAndAdd(request.id, address, key, request.number)
+            Operation.ATOMIC_WRITE -> atomicWrite(request.id, address, key, request.number)
+            Operation.FLUSH -> flush(request.id, address, request.number, key, FlushPlacement.GLOBAL)
         }
     }
 

@@ -11,12 +11,16 @@ import org.kverbs.embedded.internal.wire.Opcode
 import org.kverbs.embedded.internal.wire.Packet
 import org.kverbs.embedded.internal.wire.PacketCodec
 import java.lang.management.ManagementFactory
+import java.util.HexFormat
 import kotlin.random.Random
 
 private const val SOURCE = 0x0a600001
 private const val DESTINATION = 0x0a600002
 private const val PORT = 50_000
 private const val ROUNDS = 20_000
+
+/** The UDP payload of a flush of 10,000 bytes, with its ICRC: from Soft-RoCE of Linux 6.12 and rdma-core 56. */
+private const val SOFT_ROCE_FLUSH = "1c00ffff00954bdb8001b9760000000100007f801f9ff04000ff6ffc0000271002853c63"
 
 class IcrcSpec :
     FunSpec({
@@ -67,6 +71,29 @@ class IcrcSpec :
             icrc.v4Fits(SOURCE + 1, DESTINATION, PORT, Icrc.UDP_PORT, buffer.address, 76) shouldBe false
             icrc.v4Fits(SOURCE, DESTINATION + 1, PORT, Icrc.UDP_PORT, buffer.address, 76) shouldBe false
             icrc.v4Fits(SOURCE, DESTINATION, PORT + 1, Icrc.UDP_PORT, buffer.address, 76) shouldBe false
+        }
+
+        test("should accept a flush of Soft-RoCE as it was captured, and not if a byte of it differs") {
+            val captured = HexFormat.of().parseHex(SOFT_ROCE_FLUSH)
+            for (changed in -1 until captured.size) {
+                val bytes = captured.copyOf()
+                if (changed >= 0) bytes[changed] = (bytes[changed] + 1).toByte()
+                val buffer = Buffer.shared.put(bytes)
+                // Byte 4 may change on the way; Soft-RoCE sums it the second time.
+                withClue("byte $changed") {
+                    icrc.v4Fits(SOURCE, DESTINATION, 53_340, Icrc.UDP_PORT, buffer.address, bytes.size - 4) shouldBe
+                        (changed < 0)
+                }
+            }
+        }
+
+        test("should accept a flush that is summed twice over IPv6, and no other packet that is") {
+            for (opcode in listOf(Opcode.RC_FLUSH, Opcode.RC_WRITE_ONLY)) {
+                val buffer = Buffer.shared.put(byteArrayOf(opcode.toByte()) + Random(4).nextBytes(31))
+                icrc.ofV6(1, 2, 3, 4, PORT, Icrc.UDP_PORT, buffer.address, 32)
+                Icrc.put(buffer.address + 32, icrc.again(buffer.address, 32))
+                icrc.v6Fits(1, 2, 3, 4, PORT, Icrc.UDP_PORT, buffer.address, 32) shouldBe (opcode == Opcode.RC_FLUSH)
+            }
         }
 
         test("should refuse bytes whose length no packet has") {

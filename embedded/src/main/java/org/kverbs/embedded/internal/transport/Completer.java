@@ -285,6 +285,9 @@ final class Completer {
             fail(wqe, IbvWcStatus.IBV_WC_BAD_RESP_ERR);
             return;
         }
+        if (wqe.isFlush()) {
+            qp.requester.flushAnswered();
+        }
         finish(wqe, 1, true);
     }
 

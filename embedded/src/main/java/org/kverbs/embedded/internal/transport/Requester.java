@@ -31,6 +31,10 @@ final class Requester {
     private boolean lastIsAnswered;
     /** True if the next packet must request an acknowledgement. */
     private boolean mustAsk;
+    /** True if flushes get the ICRC of Soft-RoCE. */
+    private boolean flushesTwice;
+    /** True if the peer has answered a flush, so that its ICRC is the one that the peer takes. */
+    private boolean knowsFlushes;
     /** The peer's window, while requests can be sent. */
     private @Nullable PeerWindow window;
     /** The packets in flight, as counted by the window. */
@@ -60,6 +64,8 @@ final class Requester {
         sinceAckRequest = 0;
         lastIsAnswered = true;
         mustAsk = false;
+        flushesTwice = false;
+        knowsFlushes = false;
         join();
     }
 
@@ -254,6 +260,7 @@ final class Requester {
         packet.payloadLength = 0;
         packet.solicited = false;
         packet.sharedQueue = wqe.sharedQueue;
+        packet.summedTwice = wqe.isFlush() && flushesTwice;
         qp.address(packet);
         int covered;
         if (wqe.isRead()) {
@@ -353,5 +360,14 @@ final class Requester {
             }
         }
         sends.backTo(cursor);
+        // The peer drops a flush whose ICRC it does not take, and can't say so.
+        if (!knowsFlushes && cursor < sends.size() && sends.get(cursor).started && sends.get(cursor).isFlush()) {
+            flushesTwice = !flushesTwice;
+        }
+    }
+
+    /** Notes that the peer has answered a flush. */
+    void flushAnswered() {
+        knowsFlushes = true;
     }
 }

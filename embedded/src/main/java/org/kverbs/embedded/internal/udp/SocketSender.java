@@ -86,7 +86,8 @@ final class SocketSender {
         }
         int length = PacketCodec.encode(packet, address);
         engine.touched();
-        Icrc.put(address + length, icrc(to, exit.port, length));
+        int sum = icrc(to, exit.port, length);
+        Icrc.put(address + length, packet.summedTwice ? icrc.again(address, length) : sum);
         buffer.limit(length + Icrc.LENGTH).position(0);
         if (!leaves(to, exit)) {
             held = to;

@@ -105,17 +105,40 @@ public final class Icrc {
         if (tooShortOrLong(length)) {
             return false;
         }
-        int difference =
-                get(at + length) ^ ofV4(source, destination, DONT_FRAGMENT, sourcePort, destinationPort, at, length);
-        return difference == 0 || Crc32Algebra.isOfTwoBytes(difference, AFTER_IDENTIFICATION + length);
+        int found = get(at + length);
+        int difference = found ^ ofV4(source, destination, DONT_FRAGMENT, sourcePort, destinationPort, at, length);
+        if (difference == 0 || Crc32Algebra.isOfTwoBytes(difference, AFTER_IDENTIFICATION + length)) {
+            return true;
+        }
+        return isFlush(at) && Crc32Algebra.isOfTwoBytes(found ^ again(at, length), AFTER_IDENTIFICATION + 2 * length);
     }
 
     /** Tells whether the ICRC behind the payload is right. */
     public boolean v6Fits(long sourceHigh, long sourceLow, long destinationHigh, long destinationLow,
             int sourcePort, int destinationPort, long at, int length) {
-        return !tooShortOrLong(length)
-                && get(at + length) == ofV6(sourceHigh, sourceLow, destinationHigh, destinationLow, sourcePort,
-                        destinationPort, at, length);
+        if (tooShortOrLong(length)) {
+            return false;
+        }
+        int found = get(at + length);
+        return found == ofV6(sourceHigh, sourceLow, destinationHigh, destinationLow, sourcePort, destinationPort, at,
+                        length)
+                || isFlush(at) && found == again(at, length);
+    }
+
+    private static boolean isFlush(long at) {
+        return (Memory.getByte(at) & 0xff) == Opcode.RC_FLUSH;
+    }
+
+    /**
+     * Returns the ICRC that Soft-RoCE gives a flush, after {@link #ofV4} or {@link #ofV6} of the same packet: it sums
+     * the UDP payload a second time, without ones in byte 4 of the BTH. Linux 6.12 does so, as its table of opcodes
+     * does not say where the payload of a flush would begin, and takes no other flush. (Seen in captured packets.)
+     */
+    public int again(long at, int length) {
+        int offset = (int) ((copies ? start + HEADROOM : at) - start);
+        crc.update(memory.limit(offset + length).position(offset));
+        memory.limit(memory.capacity());
+        return (int) crc.getValue();
     }
 
     /** Writes an ICRC behind the payload. */

@@ -43,6 +43,8 @@ public final class Packet extends Event {
 
     // FETH, annex A19: enum ibv_placement_type in bits 0 to 3, enum ibv_selectivity_level in bits 4 and 5.
     public int placement;
+    /** True for a flush whose ICRC is that of Soft-RoCE: see {@link Icrc#again}. */
+    public boolean summedTwice;
 
     // RETH and the address part of AtomicETH.
     public long remoteAddress;
