@@ -33,6 +33,8 @@ private fun project(
     file("src/test/target/test-classes/org/kverbs/acceptance/lab/ASpec.class")
     file("src/test/target/test-classes/org/kverbs/acceptance/lab/ASpec\$1.class")
     file("src/test/target/test-classes/org/kverbs/acceptance/contract/BSpec.class")
+    file("src/test/target/test-classes/org/kverbs/acceptance/newer/CSpec.class")
+    file("src/test/target/test-classes/org/kverbs/acceptance/contract/SendSpec.class")
     unit.forEachIndexed { i, text -> file("new/unit/TEST-$i.xml", text) }
     users.forEachIndexed { i, text -> file("new/users/TEST-$i.xml", text) }
     lab.forEachIndexed { i, text -> file("new/lab/TEST-$i.xml", text) }
@@ -150,6 +152,30 @@ class VerifySpec :
             }
         }
 
+        test("should boot the lab again with a newer Linux, for its specs and a part of the contract") {
+            project(unit = emptyList()).use {
+                val reports = "cp new/lab/* $" + "KVERBS_LAB_OUT"
+                val newer = "cp new/newer/* $" + "KVERBS_LAB_OUT; exit 3"
+                it.script(
+                    "lab/lab.sh",
+                    $$"echo \"lab runs: $KVERBS_LAB_KERNEL $KVERBS_LAB_LIBRARIES $1\"; [ \"$1\" != --setup ] || exit 0; " +
+                        $$"mkdir -p $KVERBS_LAB_OUT; case $1 in *newer.CSpec*) $$newer ;; *) $$reports ;; esac",
+                )
+                it.file("new/newer/TEST-0.xml", report(4))
+                val outcome = it.run("./verify", "lab")
+                val boot =
+                    outcome.output
+                        .lines()
+                        .single { line -> line.startsWith("lab runs: linux-image-6.12-amd64 trixie KVERBS") }
+                boot shouldContain "-Dkverbs.contract=newer-lab"
+                boot shouldNotContain "ASpec"
+                outcome.output shouldContain "--select-class org.kverbs.acceptance.newer.CSpec"
+                boot shouldContain "--select-class org.kverbs.acceptance.contract.SendSpec"
+                outcome.lastLine() shouldBe "5 passed, 1 failed, 0 skipped"
+                outcome.status shouldBe 1
+            }
+        }
+
         test("should explain itself when asked for a lane that does not exist") {
             project().use {
                 val outcome = it.run("./verify", "everything")
@@ -203,7 +229,8 @@ class VerifySpec :
         test("should set the lab up before the machine is read-only") {
             project().use {
                 val lines = it.run("./verify", "lab").output.lines().filter { line -> line.startsWith("lab runs: ") }
-                lines.map { line -> line.split(' ')[2] } shouldBe listOf("--setup", "KVERBS_TEST_DEVICE=rxe0")
+                lines.map { line -> line.split(' ')[2] } shouldBe
+                    listOf("--setup", "--setup", "KVERBS_TEST_DEVICE=rxe0", "KVERBS_TEST_DEVICE=rxe0")
             }
         }
 

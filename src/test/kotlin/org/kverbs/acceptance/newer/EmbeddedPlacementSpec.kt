@@ -3,7 +3,6 @@ package org.kverbs.acceptance.newer
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
-import org.kverbs.WorkCompletionStatus.SUCCESS
 import org.kverbs.acceptance.lab.BothSides
 import org.kverbs.acceptance.lab.Direction
 import org.kverbs.acceptance.lab.Operation.ATOMIC_WRITE
@@ -12,7 +11,6 @@ import org.kverbs.acceptance.lab.Operation.READ
 import org.kverbs.acceptance.lab.Operation.WRITE
 import org.kverbs.acceptance.lab.Piece
 import org.kverbs.acceptance.lab.Request
-import org.kverbs.acceptance.lab.SoftRoceWire
 import org.kverbs.acceptance.lab.TARGET
 import org.kverbs.acceptance.lab.shouldBe
 import org.kverbs.attributes.Feature
@@ -24,32 +22,10 @@ private val FEATURES = listOf(Feature.ATOMIC_WRITE, Feature.FLUSH)
 /**
  * Checks atomic writes and flushes between the embedded device over UDP and Soft-RoCE, in both directions. Soft-RoCE has
  * both since Linux 6.2, and its library has flushes since rdma-core 45. Its flushes have an ICRC of their own.
+ * No packet is lost here: Soft-RoCE of Linux 6.12 does not answer a repeated flush, and repeats its own with address 0.
  */
 internal class EmbeddedPlacementSpec :
     FunSpec({
-        // Only in this direction: a flush that Soft-RoCE repeats has the address 0, so that its target refuses it.
-        test("should carry out each of them once and in order while the network loses packets") {
-            BothSides.linked(Direction.TO_SOFT_ROCE, RC, features = FEATURES) {
-                SoftRoceWire.impaired("netem loss 2%") {
-                    repeat(ROUNDS) { round ->
-                        val numbers = (1L..8).map { round * 8 + it }
-                        from.post(
-                            numbers.flatMap {
-                                listOf(
-                                    Request(it, ATOMIC_WRITE, remote = at(0), number = it),
-                                    Request(-it, FLUSH, remote = at(0), number = 8),
-                                )
-                            },
-                        )
-                        val done = from.take(16)
-                        done.map { it.status }.toSet() shouldBe setOf(SUCCESS)
-                        done.map { it.id } shouldBe numbers.flatMap { listOf(it, -it) }
-                        to.long(TARGET) shouldBe numbers.last()
-                    }
-                }
-            }
-        }
-
         for (direction in Direction.entries) {
             test("should write 8 bytes at once, $direction") {
                 BothSides.linked(direction, RC, features = FEATURES) {

@@ -8,8 +8,10 @@ import org.kverbs.CompletionQueueAttributes
 import org.kverbs.Device
 import org.kverbs.ProtectionDomain
 import org.kverbs.QueuePairInitAttributes
+import org.kverbs.ReceiveRequests
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
+import org.kverbs.WorkCompletionStatus.SUCCESS
 import org.kverbs.WorkCompletions
 import org.kverbs.acceptance.contract.pattern
 import org.kverbs.attributes.AccessFlag
@@ -19,59 +21,61 @@ import java.lang.foreign.MemorySegment
 import kotlin.time.Duration.Companion.minutes
 import kotlin.time.TimeSource.Monotonic
 
-/** The source, which each of the request's entries names. */
-private const val PART = 64L shl 20
+/** What each entry of the two requests names. */
+private const val PART = 2L shl 20
 private const val PARTS = 32
 private const val WHOLE = PART * PARTS
-private val PATIENCE = 6.minutes
+private val PATIENCE = 4.minutes
 
-/** Checks the longest message that InfiniBand has, on Soft-RoCE, which has it since Linux 6.3; before that it has 8 MiB. */
+/**
+ * Checks a message that Soft-RoCE of Linux 6.1 does not take, which ends at 8 MiB. The longest message of InfiniBand has
+ * 2 GiB; the emulated machine takes longer for it than a test may.
+ */
 internal class LargeMessageSpec :
     FunSpec({
-        test("should write 2 GiB by one request") {
+        test("should send 64 MiB by one request") {
             Device.byName("rxe0").open().use { context ->
-                context.protectionDomain().use { pd -> writeWhole(pd) }
+                context.protectionDomain().use { pd -> sendWhole(pd) }
             }
         }
     })
 
-private fun writeWhole(pd: ProtectionDomain) {
-    val context = pd.context()
-    val cq = context.completionQueue(CompletionQueueAttributes.of(16))
+private fun sendWhole(pd: ProtectionDomain) {
+    val cq = pd.context().completionQueue(CompletionQueueAttributes.of(16))
     val attributes =
-        QueuePairInitAttributes.of(QueuePairType.RC, cq).with(QueuePairCapabilities(4, 4, PARTS, 1, 0))
+        QueuePairInitAttributes.of(QueuePairType.RC, cq).with(QueuePairCapabilities(4, 4, PARTS, PARTS, 0))
     val (a, b) = List(2) { pd.queuePair(attributes) }
-    val source = pd.memoryRegion(PART, AccessFlag.LOCAL_WRITE)
-    val target = pd.memoryRegion(WHOLE, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)
-    source.use {
-        target.use {
-            a.use {
-                b.use {
-                    a.connect(b.endpoint())
-                    b.connect(a.endpoint())
-                    val bytes = MemorySegment.ofArray(pattern(PART.toInt(), 1))
-                    source.memory().copyFrom(bytes)
-                    val requests = SendRequests()
-                    requests.write(1, target.remote())
-                    repeat(PARTS) { requests.from(source.slice()) }
-                    a.post(requests.signaled())
-                    val done = cq.await()
-                    withClue(done) { done.isSuccess shouldBe true }
-                    (0 until PARTS).map { target.memory().asSlice(it * PART, PART).mismatch(bytes) } shouldBe
-                        List(PARTS) { -1L }
-                }
-            }
+    val (source, target) = List(2) { pd.memoryRegion(PART, AccessFlag.LOCAL_WRITE) }
+    val bytes = MemorySegment.ofArray(pattern(PART.toInt(), 1))
+    try {
+        a.connect(b.endpoint())
+        b.connect(a.endpoint())
+        source.memory().copyFrom(bytes)
+        val receive = ReceiveRequests().receive(2)
+        val send = SendRequests().send(1)
+        repeat(PARTS) {
+            receive.into(target.slice())
+            send.from(source.slice())
         }
+        b.postReceive(receive)
+        a.post(send.signaled())
+        val done = List(2) { cq.awaitOne() }.associateBy { it.workRequestId() }
+        withClue(done) {
+            done.values.map { it.status() } shouldBe listOf(SUCCESS, SUCCESS)
+            done.getValue(2).byteLength() shouldBe WHOLE
+        }
+        target.memory().mismatch(bytes) shouldBe -1
+    } finally {
+        listOf(a, b, source, target, cq).forEach { it.close() }
     }
-    cq.close()
 }
 
-private fun CompletionQueue.await(): WorkCompletion {
+private fun CompletionQueue.awaitOne(): WorkCompletion {
     val batch = WorkCompletions(1)
     val start = Monotonic.markNow()
     while (poll(batch) == 0) {
         check(start.elapsedNow() < PATIENCE) { "the message did not complete within $PATIENCE" }
         Thread.sleep(1)
     }
-    return batch.get(0)
+    return batch.get(0).copy()
 }
