@@ -119,10 +119,7 @@ final class Responder {
             }
             if (ahead < 0) {
                 qp.counters.count(Counter.DUPLICATE_REQUEST);
-                KeyUser user = qp.domain == null ? qp : qp.named(packet);
-                if (user != null) {
-                    answers.repeat(packet, Psn.plus(expectedPsn, -1), user);
-                }
+                answers.repeat(packet, Psn.plus(expectedPsn, -1), qp.domain == null ? qp : qp.named(packet));
                 return;
             }
             toldSequence = false;
