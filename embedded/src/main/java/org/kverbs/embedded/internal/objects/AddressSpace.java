@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Tells which pages of this process are mapped, as the kernel lists them in {@code /proc/self} (man 5 proc). Where
- * there is no such list, every page counts as mapped. Called with the lock held.
+ * there is no such list, every page counts as mapped. Linux 5.14 brings pages in without the list. Called with the lock held.
  */
 public final class AddressSpace {
 
@@ -36,16 +36,44 @@ public final class AddressSpace {
     private final Path maps;
     private boolean isKnown;
     private long readAt;
+    private final @Nullable Populate populate;
 
     public AddressSpace() {
-        this(MAPS);
+        this(MAPS, OfThisSystem.POPULATE);
     }
 
+    /** Makes a view by a list of mappings alone. */
     AddressSpace(Path maps) {
-        this.maps = maps;
+        this(maps, null);
     }
 
-    /** Tells whether a range is mapped, for reading or also for writing. */
+    private AddressSpace(Path maps, @Nullable Populate populate) {
+        this.maps = maps;
+        this.populate = populate;
+    }
+
+    /** What the system can do; looked up at the first use. */
+    private static final class OfThisSystem {
+        static final @Nullable Populate POPULATE = find();
+
+        private static @Nullable Populate find() {
+            int shift = pageShift();
+            return shift == 0 ? null : Populate.of(1L << shift);
+        }
+    }
+
+    /**
+     * Brings the pages of a range in, for reading or also for writing. Returns false if a touch of the range would not
+     * be allowed at this moment. A system that cannot tell so answers as {@link #isMapped} does.
+     */
+    boolean bring(long address, long bytes, boolean writes) {
+        return populate == null ? isMapped(address, bytes, writes) : populate.bring(address, bytes, writes);
+    }
+
+    /**
+     * Tells whether the list of mappings has a range, for reading or also for writing. The answer can be {@value
+     * #FRESH_NANOS} ns old.
+     */
     boolean isMapped(long address, long bytes, boolean writes) {
         if (isKnown && System.nanoTime() - readAt < FRESH_NANOS && covers(address, bytes, writes)) {
             return true;

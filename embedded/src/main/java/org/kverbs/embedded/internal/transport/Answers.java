@@ -16,6 +16,7 @@ final class Answers {
 
     /** The result of {@link #checkRead} and {@link #checkAtomic} for a request that is permitted. */
     private static final int FINE = -1;
+    private static final int READS = IbvAccessFlags.IBV_ACCESS_REMOTE_READ;
 
     private final Qp qp;
     private final AnswerQueue queue;
@@ -90,7 +91,7 @@ final class Answers {
             return Nak.INVALID_REQUEST;
         }
         boolean allowed =
-                bytes == 0 || queue.source(request.rkey, request.remoteAddress, bytes, user) != MemoryKey.NONE;
+                bytes == 0 || qp.hca.keys.permits(request.rkey, request.remoteAddress, bytes, READS, user);
         return allowed ? FINE : Nak.REMOTE_ACCESS;
     }
 
