@@ -1,7 +1,6 @@
 package org.kverbs.embedded.internal.engine;
 
 import java.lang.System.Logger.Level;
-import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -156,9 +155,6 @@ public final class Engine implements AutoCloseable {
     }
 
     private void letGo() {
-        for (Object each : kept) {
-            Reference.reachabilityFence(each);
-        }
         if (!kept.isEmpty()) {
             kept.clear();
         }

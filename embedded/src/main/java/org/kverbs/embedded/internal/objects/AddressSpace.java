@@ -1,14 +1,13 @@
 package org.kverbs.embedded.internal.objects;
 
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +24,7 @@ public final class AddressSpace {
     private static final Path MAPS = Path.of("/proc/self/maps");
     private static final Path AUXV = Path.of("/proc/self/auxv");
     private static final long AT_PAGESZ = 6;
-    private static final Path PAGEMAP = Path.of("/proc/self/pagemap");
+    private static final String PAGEMAP = "/proc/self/pagemap";
     /** The bit of a page in {@code pagemap} that tells whether it is in memory. */
     private static final long PRESENT = 1L << 63;
 
@@ -138,12 +137,10 @@ public final class AddressSpace {
         long first = address >>> shift;
         long last = address + ((long) pages << PAGE_SHIFT) - 1 >>> shift;
         var entries = ByteBuffer.allocate((int) (last - first + 1) * Long.BYTES).order(ByteOrder.nativeOrder());
-        try (FileChannel file = FileChannel.open(PAGEMAP, StandardOpenOption.READ)) {
-            while (entries.hasRemaining()) {
-                if (file.read(entries, first * Long.BYTES + entries.position()) <= 0) {
-                    return null;
-                }
-            }
+        // Not a channel: an interrupt of the thread closes that.
+        try (var file = new RandomAccessFile(PAGEMAP, "r")) {
+            file.seek(first * Long.BYTES);
+            file.readFully(entries.array());
         } catch (IOException | SecurityException e) {
             return null;
         }

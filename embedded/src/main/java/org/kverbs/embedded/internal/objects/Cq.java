@@ -241,6 +241,11 @@ public final class Cq implements CompletionQueueOps {
         }
     }
 
+    /** Ends the timer of the moderation; what waits is never announced. */
+    public void stop() {
+        engine.cancel(periodOver);
+    }
+
     private int slot(int i) {
         int at = head + i;
         return at < capacity ? at : at - capacity;

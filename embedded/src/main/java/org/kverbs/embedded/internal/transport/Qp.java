@@ -108,7 +108,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         this.srq = init.srq();
         this.domain = init.domain();
         this.signalsAll = init.signalsAll();
-        this.sends = new SendQueue(this, referenced, init.maxSendWr(), init.maxSendSge(), init.maxInline());
+        this.sends = new SendQueue(this, domain == null ? referenced : Referenced.nothing(), init.maxSendWr(), init.maxSendSge(), init.maxInline());
         this.poster = new Poster(hca.name, number);
         this.receives = new ReceiveQueue(hca, pd, poster, init.maxRecvWr(), init.maxRecvSge());
         this.receiving = srq == null ? receives.occupied : srq.queue.occupied;
@@ -234,9 +234,9 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     @Override
     protected void run() {
         if (type == IbvQpType.IBV_QPT_UD) {
-            datagrams.run();
+            datagrams.sends.run();
         } else if (frames != null) {
-            frames.run();
+            frames.sends.run();
         } else {
             responder.acknowledge();
             requester.run();
