@@ -113,9 +113,13 @@ class ClosedDeviceSpec :
                 init.set(ValueLayout.JAVA_INT, IbvQpInitAttr.CAP_MAX_RECV_WR.toLong(), 1)
                 init.set(ValueLayout.JAVA_INT, IbvQpInitAttr.QP_TYPE.toLong(), IbvQpType.IBV_QPT_UD)
                 val qp = context.createQueuePair(context.allocPd(), init)
-                val error = arena.allocate(IbvQpAttr.SIZE.toLong(), 8)
-                error.set(ValueLayout.JAVA_INT, IbvQpAttr.QP_STATE.toLong(), IbvQpState.IBV_QPS_ERR)
-                context.modifyQueuePair(qp, error, IbvQpAttrMask.IBV_QP_STATE) shouldBe 0
+                val state = arena.allocate(IbvQpAttr.SIZE.toLong(), 8)
+                val known = IbvQpAttrMask.IBV_QP_PKEY_INDEX or IbvQpAttrMask.IBV_QP_PORT or IbvQpAttrMask.IBV_QP_QKEY
+                state.set(ValueLayout.JAVA_BYTE, IbvQpAttr.PORT_NUM.toLong(), 1)
+                state.set(ValueLayout.JAVA_INT, IbvQpAttr.QP_STATE.toLong(), IbvQpState.IBV_QPS_INIT)
+                context.modifyQueuePair(qp, state, IbvQpAttrMask.IBV_QP_STATE or known) shouldBe 0
+                state.set(ValueLayout.JAVA_INT, IbvQpAttr.QP_STATE.toLong(), IbvQpState.IBV_QPS_ERR)
+                context.modifyQueuePair(qp, state, IbvQpAttrMask.IBV_QP_STATE) shouldBe 0
                 val flushed = arena.allocate(IbvRecvWr.SIZE.toLong(), 8)
                 context.queuePairOps(qp).postReceive(flushed.address(), arena.allocate(8).address()) shouldBe 0
             }
