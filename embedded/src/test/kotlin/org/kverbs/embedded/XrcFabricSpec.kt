@@ -99,7 +99,7 @@ class XrcFabricSpec :
             }
         }
 
-        test("should refuse to post what can only fail on XRC: invalidating sends, windows of type 2, local invalidates") {
+        test("should refuse to post invalidating sends, windows of type 2 and local invalidates, which can only fail") {
             XrcPair(EmbeddedFabric.virtual(1)).use { pair ->
                 val region = pair.a.pd.memoryRegion(64, AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND)
                 val window = pair.a.pd.memoryWindow(MemoryWindowType.TYPE_2)

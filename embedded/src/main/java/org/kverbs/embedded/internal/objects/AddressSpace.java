@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Tells which pages of this process are mapped, as the kernel lists them in {@code /proc/self} (man 5 proc). Where
- * there is no such list, every page counts as mapped. Linux 5.14 brings pages in without the list. Called with the lock held.
+ * there is no such list, every page counts as mapped. Linux 5.14 brings pages in without the list. Called with the
+ * lock held.
  */
 public final class AddressSpace {
 

@@ -226,8 +226,8 @@ public final class Cq implements CompletionQueueOps {
     }
 
     /**
-     * Sets how many completions an event waits for, and for how many microseconds. Without one of the two nothing waits,
-     * and what waited is announced.
+     * Sets how many completions an event waits for, and for how many microseconds. Without one of the two nothing
+     * waits, and what waited is announced.
      */
     public void moderate(int count, int micros) {
         moderation = micros == 0 ? 0 : count;

@@ -27,7 +27,10 @@ record EmbeddedPacing(Hca hca, QueuePairVerbs queuePairs) implements PacingVerbs
         }
     }
 
-    /** Sets the limit of a queue pair that sends. The typical size of the packets is of no use here: the real sizes are counted. */
+    /**
+     * Sets the limit of a queue pair that sends. The typical size of the packets is of no use here: the real sizes are
+     * counted.
+     */
     private static int modify(@Nullable Qp qp, MemorySegment attributes) {
         long kbps = Integer.toUnsignedLong(attributes.get(JAVA_INT, IbvQpRateLimitAttr.RATE_LIMIT));
         long burst = Integer.toUnsignedLong(attributes.get(JAVA_INT, IbvQpRateLimitAttr.MAX_BURST_SZ));

@@ -102,7 +102,8 @@ class ClosedDeviceSpec :
             Arena.ofConfined().use { arena ->
                 val cq = context.createCompletionQueue(4, context.createCompletionChannel(), 0)
                 val moderation = arena.allocate(IbvModifyCqAttr.SIZE.toLong(), 8)
-                moderation.set(ValueLayout.JAVA_INT, IbvModifyCqAttr.ATTR_MASK.toLong(), IbvCqAttrMask.IBV_CQ_ATTR_MODERATE)
+                val mask = IbvCqAttrMask.IBV_CQ_ATTR_MODERATE
+                moderation.set(ValueLayout.JAVA_INT, IbvModifyCqAttr.ATTR_MASK.toLong(), mask)
                 moderation.set(ValueLayout.JAVA_SHORT, IbvModifyCqAttr.MODERATE_CQ_COUNT.toLong(), 4.toShort())
                 moderation.set(ValueLayout.JAVA_SHORT, IbvModifyCqAttr.MODERATE_CQ_PERIOD.toLong(), 50.toShort())
                 context.modifyCompletionQueue(cq, moderation) shouldBe 0
