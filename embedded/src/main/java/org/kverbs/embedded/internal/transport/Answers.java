@@ -181,8 +181,8 @@ final class Answers {
 
     /**
      * Answers a repeated read, or refuses it if its region or its queue is gone in the meantime. A refusal does not
-     * move this queue pair to the error state: a network can deliver a copy of the request after the peer got its answer and
-     * the program closed the region, and the peer then drops the NAK.
+     * move this queue pair to the error state: a network can deliver a copy of the request after the peer got its
+     * answer and the program closed the region, and the peer then drops the NAK.
      */
     private void repeatRead(Packet request, @Nullable KeyUser user) {
         int problem = user == null ? Nak.INVALID_REQUEST : checkRead(request, user);
