@@ -1,5 +1,6 @@
 package org.kverbs.embedded
 
+import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.nulls.shouldNotBeNull
@@ -140,6 +141,21 @@ class BrokenMemorySpec :
                         all.near.shouldBeBroken()
                         all.others()
                     }
+                }
+            }
+        }
+
+        test("should throw the error of a mapping whose file was cut at the copy of device memory, and end nothing") {
+            TwoConnections("memory,memory").use { all ->
+                CutFile(all.near).use { broken ->
+                    val device = all.near.context.deviceMemory(BYTES / 4)
+                    val mapped = broken.mr.memory().asSlice(0, BYTES / 4)
+                    repeat(30_000) { device.copyTo(0, mapped.asSlice(0, 64)) }
+                    repeat(30_000) { device.copyFrom(0, mapped.asSlice(0, 64)) }
+                    broken.cut()
+                    shouldThrow<InternalError> { device.copyTo(0, mapped.asSlice(0, 64)) }
+                    shouldThrow<InternalError> { device.copyFrom(0, mapped.asSlice(0, 64)) }
+                    all.others()
                 }
             }
         }

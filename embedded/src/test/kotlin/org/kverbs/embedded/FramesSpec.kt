@@ -28,6 +28,10 @@ import org.kverbs.embedded.Errno.EAGAIN
 import java.time.Duration
 
 private const val FRAME = 64L
+
+/** Many long frames: more bytes than one step copies. */
+private const val FRAMES = 256
+private const val LONG_FRAME = 4200L
 private val anyFrame = FlowAttributes.builder().build()
 
 /** Two ends on two devices of a fabric that exchange Ethernet frames. */
@@ -73,6 +77,19 @@ class FramesSpec :
                 wire.b.bytes(0, FRAME) shouldBe wire.a.bytes(0, FRAME)
                 wire.a.qp.counters()["sent_bytes"] shouldBe FRAME
                 wire.b.qp.counters()["rcvd_pkts"] shouldBe 1L
+            }
+        }
+
+        test("should let others have the device between the steps of many frames") {
+            Wire(EmbeddedFabric.realTime(1)).use { wire ->
+                val rested =
+                    (1..50).any {
+                        wire.a.post { repeat(FRAMES) { send(1).from(wire.a.mr.slice(0, LONG_FRAME)).signaled() } }
+                        val atOnce = wire.a.poll(FRAMES).size
+                        if (atOnce < FRAMES) wire.a.await(FRAMES - atOnce).forEach { it.status() shouldBe SUCCESS }
+                        atOnce < FRAMES
+                    }
+                rested shouldBe true
             }
         }
 

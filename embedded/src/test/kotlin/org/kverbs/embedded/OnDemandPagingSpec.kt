@@ -15,15 +15,19 @@ import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
 import org.kverbs.WorkCompletionStatus.REM_OP_ERR
 import org.kverbs.WorkCompletionStatus.SUCCESS
 import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.AccessFlag.FLUSH_GLOBAL
 import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
 import org.kverbs.attributes.AccessFlag.MW_BIND
 import org.kverbs.attributes.AccessFlag.ON_DEMAND
 import org.kverbs.attributes.AccessFlag.REMOTE_READ
 import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
+import org.kverbs.attributes.Feature
+import org.kverbs.attributes.FlushPlacement
 import org.kverbs.attributes.MemoryAdvice.PREFETCH
 import org.kverbs.attributes.MemoryAdvice.PREFETCH_NO_FAULT
 import org.kverbs.attributes.MemoryAdvice.PREFETCH_WRITE
 import org.kverbs.attributes.MemoryWindowType
+import org.kverbs.attributes.QueuePairState
 import java.lang.foreign.Arena
 import java.lang.foreign.MemorySegment
 import java.nio.channels.FileChannel
@@ -75,6 +79,85 @@ class OnDemandPagingSpec :
             write(region, 0, 16 * PAGE.toInt()) shouldBe SUCCESS
             server.faults shouldBe 16
             client.faults shouldBe 0
+        }
+
+        sentence("should bring in only the pages of a long buffer that a short message touches") {
+            val region = b.pd.memoryRegion(16 * PAGE, *PAGED)
+            b.qp.postReceive(2, region.slice())
+            a.post { send(1).from(a.mr.slice(0, 8)).signaled() }
+            a.take(1).single().status() shouldBe SUCCESS
+            server.faults shouldBe 1
+        }
+
+        test("should flush a region and the whole address space, and bring no page in for it") {
+            Pair(EmbeddedFabric.virtual(1), features = setOf(Feature.FLUSH)).use { pair ->
+                val (a, b) = pair
+                val flushed = arrayOf(LOCAL_WRITE, FLUSH_GLOBAL)
+                val region = b.pd.memoryRegion(16 * PAGE, *flushed, ON_DEMAND)
+                val hole = b.pd.register(MemorySegment.ofAddress(HOLES[0]).reinterpret(PAGE), *flushed, ON_DEMAND)
+                val everything = b.pd.implicitRegion(*flushed)
+                for (each in listOf(region, hole, everything)) {
+                    a.post { flushRegion(1, each.rkey(), FlushPlacement.GLOBAL).signaled() }
+                    a.take(1).single().status() shouldBe SUCCESS
+                }
+                a.post { flush(1, region.remote(), FlushPlacement.GLOBAL).signaled() }
+                a.take(1).single().status() shouldBe SUCCESS
+                pair.server.faults shouldBe 0
+                val barred = b.pd.implicitRegion(LOCAL_WRITE)
+                a.post { flushRegion(1, barred.rkey(), FlushPlacement.GLOBAL).signaled() }
+                a.take(1).single().status() shouldBe REM_ACCESS_ERR
+            }
+        }
+
+        sentence("should refuse memory that was unmapped a moment ago") {
+            val file = FileChannel.open(Files.createTempFile("kverbs-", ".unmapped"), READ, WRITE, DELETE_ON_CLOSE)
+            file.use {
+                fun raw(arena: Arena) =
+                    it.map(FileChannel.MapMode.READ_WRITE, 0, 64 * PAGE, arena).let { mapped ->
+                        b.pd.register(MemorySegment.ofAddress(mapped.address()).reinterpret(PAGE), *PAGED)
+                    }
+                Arena.ofShared().use { stays ->
+                    val one = raw(stays)
+                    val gone = Arena.ofShared().use(::raw)
+                    val goes = Arena.ofShared()
+                    val other = raw(goes)
+                    write(one, 0, 8) shouldBe SUCCESS
+                    goes.close()
+                    write(other, 0, 8) shouldBe REM_ACCESS_ERR
+                    listOf(one, other, gone).forEach(MemoryRegion::close)
+                }
+            }
+        }
+
+        sentence("should end a queue pair that meets memory of an implicit region whose file was cut") {
+            val everything = b.pd.implicitRegion(LOCAL_WRITE, REMOTE_WRITE)
+            val file = FileChannel.open(Files.createTempFile("kverbs-", ".cut"), READ, WRITE, DELETE_ON_CLOSE)
+            file.use {
+                Arena.ofShared().use { arena ->
+                    val mapped = it.map(FileChannel.MapMode.READ_WRITE, 0, PAGE, arena)
+
+                    fun status(): WorkCompletionStatus {
+                        a.post { write(1, everything.remote(mapped)).from(a.mr.slice(0, 64)).signaled() }
+                        return a.take(1).single().status()
+                    }
+                    repeat(60_000) { status() shouldBe SUCCESS }
+                    it.truncate(0)
+                    status() shouldBe REM_OP_ERR
+                    b.qp.state() shouldBe QueuePairState.ERR
+                }
+            }
+        }
+
+        sentence("should give advice without a fault for an interrupted thread, which stays interrupted") {
+            val region = b.pd.memoryRegion(PAGE, *PAGED)
+            region.memory().fill(1)
+            Thread.currentThread().interrupt()
+            try {
+                b.pd.advise(PREFETCH_NO_FAULT, region.slice())
+            } finally {
+                Thread.interrupted() shouldBe true
+            }
+            server.prefetched shouldBe 1
         }
 
         sentence("should count a page again when it is written to after it was read") {
@@ -288,7 +371,7 @@ class OnDemandPagingSpec :
                     val paging = context.queryDeviceEx().onDemandPaging()
                     paging.isSupported shouldBe true
                     paging.isImplicitSupported shouldBe true
-                    listOf(paging.rc(), paging.uc(), paging.ud(), paging.xrc()) shouldBe listOf(63, 39, 35, 0)
+                    listOf(paging.rc(), paging.uc(), paging.ud(), paging.xrc()) shouldBe listOf(63, 39, 35, 63)
                 }
             }
         }

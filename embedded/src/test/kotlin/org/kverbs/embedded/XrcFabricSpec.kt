@@ -5,26 +5,39 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import org.kverbs.MemoryWindow
 import org.kverbs.RdmaSystemException
+import org.kverbs.SendRequests
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkCompletions
 import org.kverbs.XrcDomainAttributes
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AsyncEventType
+import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.attributes.QueuePairAttributes
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.attributes.QueuePairType
+import org.kverbs.attributes.RateLimit
 import org.kverbs.attributes.SharedReceiveQueueAttributes
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.nio.file.Files
 import java.time.Duration
+import kotlin.io.path.Path
 import kotlin.io.path.createLinkPointingTo
 import kotlin.io.path.createSymbolicLinkPointingTo
 import kotlin.io.path.deleteIfExists
 import kotlin.io.path.div
 import kotlin.io.path.exists
+import kotlin.io.path.listDirectoryEntries
+import kotlin.io.path.readSymbolicLink
 import kotlin.random.Random
+
+/** Counts the open files of this process with a name, deleted or not. */
+private fun openFiles(name: String): Int =
+    Path("/proc/self/fd").listDirectoryEntries().count {
+        name in runCatching { it.readSymbolicLink().toString() }.getOrDefault("")
+    }
 
 /** Tests extended reliable connections over bad lines, with injected failures, and with contexts that close. */
 class XrcFabricSpec :
@@ -83,6 +96,46 @@ class XrcFabricSpec :
                     refused(Operation.OPEN_QUEUE_PAIR) { domain.openQueuePair(receiver.number()) }
                     refused(Operation.CLOSE_XRC_DOMAIN) { domain.close() }
                 }
+            }
+        }
+
+        test("should refuse to post invalidating sends, windows of type 2 and local invalidates, which can only fail") {
+            XrcPair(EmbeddedFabric.virtual(1)).use { pair ->
+                val region = pair.a.pd.memoryRegion(64, AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND)
+                val window = pair.a.pd.memoryWindow(MemoryWindowType.TYPE_2)
+                val key = MemoryWindow.nextRkey(window.rkey())
+                listOf<SendRequests.() -> Unit>(
+                    { sendWithInvalidate(1, key).toSharedReceiveQueue(pair.number).signaled() },
+                    { bind(1, window, key, region.slice(), AccessFlag.REMOTE_READ.bit()).signaled() },
+                    { localInvalidate(1, key).signaled() },
+                ).forEach { request ->
+                    shouldThrow<RdmaSystemException> { pair.a.post(request) }.errnoName() shouldBe "EINVAL"
+                }
+                pair.a.qp.state() shouldBe QueuePairState.RTS
+            }
+        }
+
+        test("should limit the rate of a queue pair that sends, and no other, as the attributes say") {
+            XrcPair(EmbeddedFabric.virtual(1)).use { pair ->
+                val types = pair.context.queryDeviceEx().packetPacing().queuePairTypes()
+                QueuePairType.XRC_SEND.isIn(types) shouldBe true
+                pair.a.qp.limitRate(RateLimit.ofKbps(1000))
+            }
+        }
+
+        test("should keep the file of a domain open as long as a context has the domain, and no longer") {
+            val file = Files.createTempFile("xrc", "domain")
+            EmbeddedFabric.virtual(1).use { fabric ->
+                val device = fabric.addDevice()
+                val contexts = List(2) { device.open() }
+                val domains = contexts.map { it.xrcDomain(XrcDomainAttributes.of(file)) }
+                file.deleteIfExists()
+                openFiles(file.fileName.toString()) shouldBe 1
+                domains[0].close()
+                openFiles(file.fileName.toString()) shouldBe 1
+                contexts[1].close()
+                openFiles(file.fileName.toString()) shouldBe 0
+                contexts[0].close()
             }
         }
 

@@ -117,7 +117,7 @@ class XrcHostilePeerSpec :
             }
         }
 
-        test("should repeat the answer to a read or an atomic, unless the repetition names no queue") {
+        test("should repeat the answer to a read or an atomic, and refuse a repeated read that names no queue") {
             XrcPeerBench().use { bench ->
                 repeat(2) { bench.arrive(RC_FETCH_ADD, 0) { swapOrAdd = 4 }.single().opcode shouldBe 0xb2 }
                 bench.mr.memory().get(JAVA_LONG, 0) shouldBe 4
@@ -126,7 +126,29 @@ class XrcHostilePeerSpec :
                     .arrive(RC_READ_REQUEST, 1) {
                         dmaLength = 8
                         sharedQueue = bench.srq.number() xor 1
-                    }.shouldBeEmpty()
+                    } shouldBe listOf(Sent(XRC_ACK, 1, NAK_INVALID_REQUEST, 0))
+                bench.receiver.state() shouldBe QueuePairState.RTR
+            }
+        }
+
+        test("should answer a repeated send, write or atomic again after the queue that it names was destroyed") {
+            XrcPeerBench().use { bench ->
+                val number = bench.srq.number()
+                bench.srq.postReceive(1, bench.mr.slice(0, 64))
+                bench.arrive(RC_SEND_ONLY, 0)
+                bench.arrive(RC_WRITE_ONLY, 1)
+                bench.arrive(RC_FETCH_ADD, 2) { swapOrAdd = 4 }
+                bench.srq.close()
+                val sends = listOf(RC_SEND_ONLY, RC_WRITE_ONLY)
+                sends.forEachIndexed { psn, operation ->
+                    bench.arrive(operation, psn) {
+                        sharedQueue = number
+                        ackRequest = true
+                    } shouldBe listOf(Sent(XRC_ACK, 2, ACK, 0))
+                }
+                bench.arrive(RC_FETCH_ADD, 2) { sharedQueue = number }.single().opcode shouldBe 0xb2
+                bench.mr.memory().get(JAVA_LONG, 0) shouldBe 4
+                bench.poll().single().isSuccess shouldBe true
                 bench.receiver.state() shouldBe QueuePairState.RTR
             }
         }

@@ -2,6 +2,8 @@ package org.kverbs.embedded.internal.engine;
 
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -63,6 +65,8 @@ public final class Engine implements AutoCloseable {
             failure -> log.add("one event of the embedded device failed; the device goes on", failure);
     /** True if this lock holder may have touched memory of a mapped file. */
     private boolean touchesFiles;
+    /** What must stay reachable until this lock holder is done. */
+    private final List<Object> kept = new ArrayList<>();
     /** The last thread that entered, and whether two threads have entered; kept on the virtual clock only. */
     private @Nullable Thread user;
 
@@ -129,10 +133,30 @@ public final class Engine implements AutoCloseable {
         try {
             settle();
         } finally {
-            if (touchesFiles && lock.getHoldCount() == 1) {
+            if (lock.getHoldCount() == 1) {
                 touchesFiles = false;
+                letGo();
             }
             lock.unlock();
+        }
+    }
+
+    /**
+     * Keeps an object reachable until this call or event is done: the collector frees memory of an automatic arena that
+     * nothing refers to, even while the device copies by its address.
+     */
+    public void keep(Object owner) {
+        for (Object each : kept) {
+            if (each == owner) {
+                return;
+            }
+        }
+        kept.add(owner);
+    }
+
+    private void letGo() {
+        if (!kept.isEmpty()) {
+            kept.clear();
         }
     }
 
@@ -231,6 +255,7 @@ public final class Engine implements AutoCloseable {
     /** Removes an event from the schedule, and runs it with its immediate consequences. */
     void carryOut(Event event) {
         events.cancel(event);
+        letGo();
         happen(event);
         settle();
     }

@@ -1,21 +1,21 @@
 package org.kverbs.embedded.internal.objects;
 
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Tells which pages of this process are mapped, as the kernel lists them in {@code /proc/self} (man 5 proc). Where
- * there is no such list, every page counts as mapped. Called with the lock held.
+ * there is no such list, every page counts as mapped. Linux 5.14 brings pages in without the list. Called with the
+ * lock held.
  */
 public final class AddressSpace {
 
@@ -25,7 +25,7 @@ public final class AddressSpace {
     private static final Path MAPS = Path.of("/proc/self/maps");
     private static final Path AUXV = Path.of("/proc/self/auxv");
     private static final long AT_PAGESZ = 6;
-    private static final Path PAGEMAP = Path.of("/proc/self/pagemap");
+    private static final String PAGEMAP = "/proc/self/pagemap";
     /** The bit of a page in {@code pagemap} that tells whether it is in memory. */
     private static final long PRESENT = 1L << 63;
 
@@ -36,16 +36,44 @@ public final class AddressSpace {
     private final Path maps;
     private boolean isKnown;
     private long readAt;
+    private final @Nullable Populate populate;
 
     public AddressSpace() {
-        this(MAPS);
+        this(MAPS, OfThisSystem.POPULATE);
     }
 
+    /** Makes a view by a list of mappings alone. */
     AddressSpace(Path maps) {
-        this.maps = maps;
+        this(maps, null);
     }
 
-    /** Tells whether a range is mapped, for reading or also for writing. */
+    private AddressSpace(Path maps, @Nullable Populate populate) {
+        this.maps = maps;
+        this.populate = populate;
+    }
+
+    /** What the system can do; looked up at the first use. */
+    private static final class OfThisSystem {
+        static final @Nullable Populate POPULATE = find();
+
+        private static @Nullable Populate find() {
+            int shift = pageShift();
+            return shift == 0 ? null : Populate.of(1L << shift);
+        }
+    }
+
+    /**
+     * Brings the pages of a range in, for reading or also for writing. Returns false if a touch of the range would not
+     * be allowed at this moment. A system that cannot tell so answers as {@link #isMapped} does.
+     */
+    boolean bring(long address, long bytes, boolean writes) {
+        return populate == null ? isMapped(address, bytes, writes) : populate.bring(address, bytes, writes);
+    }
+
+    /**
+     * Tells whether the list of mappings has a range, for reading or also for writing. The answer can be {@value
+     * #FRESH_NANOS} ns old.
+     */
     boolean isMapped(long address, long bytes, boolean writes) {
         if (isKnown && System.nanoTime() - readAt < FRESH_NANOS && covers(address, bytes, writes)) {
             return true;
@@ -110,12 +138,10 @@ public final class AddressSpace {
         long first = address >>> shift;
         long last = address + ((long) pages << PAGE_SHIFT) - 1 >>> shift;
         var entries = ByteBuffer.allocate((int) (last - first + 1) * Long.BYTES).order(ByteOrder.nativeOrder());
-        try (FileChannel file = FileChannel.open(PAGEMAP, StandardOpenOption.READ)) {
-            while (entries.hasRemaining()) {
-                if (file.read(entries, first * Long.BYTES + entries.position()) <= 0) {
-                    return null;
-                }
-            }
+        // Not a channel: an interrupt of the thread closes that.
+        try (var file = new RandomAccessFile(PAGEMAP, "r")) {
+            file.seek(first * Long.BYTES);
+            file.readFully(entries.array());
         } catch (IOException | SecurityException e) {
             return null;
         }

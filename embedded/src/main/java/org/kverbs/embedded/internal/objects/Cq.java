@@ -226,8 +226,8 @@ public final class Cq implements CompletionQueueOps {
     }
 
     /**
-     * Sets how many completions an event waits for, and for how many microseconds. Without one of the two nothing waits,
-     * and what waited is announced.
+     * Sets how many completions an event waits for, and for how many microseconds. Without one of the two nothing
+     * waits, and what waited is announced.
      */
     public void moderate(int count, int micros) {
         moderation = micros == 0 ? 0 : count;
@@ -239,6 +239,11 @@ public final class Cq implements CompletionQueueOps {
                 engine.schedule(periodOver, periodNanos);
             }
         }
+    }
+
+    /** Ends the timer of the moderation; what waits is never announced. */
+    public void stop() {
+        engine.cancel(periodOver);
     }
 
     private int slot(int i) {

@@ -93,10 +93,22 @@ public final class Keys {
         return found == null ? MemoryKey.NONE : found.translate(virtual, length, need, user);
     }
 
-    /** Does {@link MemoryKey#translateAll} for a peer's rkey; returns {@link MemoryKey#NONE} for an unknown key. */
-    public long translateAll(int rkey, int need, KeyUser user) {
+    /** Tells whether a peer may use a range that the device does not touch now; see {@link MemoryKey#check}. */
+    public boolean permits(int rkey, long virtual, long length, int need, KeyUser user) {
         MemoryKey found = find(rkey);
-        return found == null ? MemoryKey.NONE : found.translateAll(need, user);
+        return found != null && found.check(virtual, length, need, user) != MemoryKey.NONE;
+    }
+
+    /** Does {@link #permits} for all memory of a key. */
+    public boolean permitsAll(int rkey, int need, KeyUser user) {
+        MemoryKey found = find(rkey);
+        return found != null && found.checkAll(need, user) != MemoryKey.NONE;
+    }
+
+    /** Does {@link #permits} for the lkey of an entry of this side. */
+    public boolean permitsLocal(int lkey, long virtual, long length, int need, KeyUser user) {
+        Mr found = region(lkey);
+        return found != null && found.check(virtual, length, need, user) != MemoryKey.NONE;
     }
 
     /** Does {@link MemoryKey#translate} for the lkey of an entry of this side. */

@@ -1,9 +1,11 @@
 package org.kverbs.embedded.internal.objects;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,11 +15,29 @@ import org.jspecify.annotations.Nullable;
  */
 final class KnownMemory {
 
-    /** A range up to {@code end}. The reference is weak: paging on demand keeps no memory from being freed. */
-    private record Range(long end, WeakReference<MemorySegment.Scope> scope) {
-        boolean isAlive() {
+    private static final Class<?> AUTOMATIC = Arena.ofAuto().scope().getClass();
+
+    /**
+     * A range up to {@code end}. The reference to the scope of an automatic arena is weak: paging on demand keeps no
+     * memory from being freed. All segments of such an arena lead to one scope. A direct buffer gives each of its
+     * segments a scope of its own, so that none of them tells when the buffer is gone.
+     *
+     * @param kept the scope, unless it belongs to an automatic arena
+     */
+    private record Range(long end, WeakReference<MemorySegment.Scope> scope, MemorySegment.@Nullable Scope kept) {
+
+        Range(long end, MemorySegment.Scope scope) {
+            this(end, new WeakReference<>(scope), scope.getClass() == AUTOMATIC ? null : scope);
+        }
+
+        Range upTo(long newEnd) {
+            return new Range(newEnd, scope, kept);
+        }
+
+        /** Returns the scope if it is alive. */
+        MemorySegment.@Nullable Scope alive() {
             MemorySegment.Scope known = scope.get();
-            return known != null && known.isAlive();
+            return known != null && known.isAlive() ? known : null;
         }
 
         boolean isOf(MemorySegment.Scope other) {
@@ -31,21 +51,29 @@ final class KnownMemory {
     }
 
     private final Forgotten forgotten;
+    private final Consumer<Object> keeper;
     /** By start address. */
     private final TreeMap<Long, Range> ranges = new TreeMap<>();
     /** The number of ranges at which those of freed memory are dropped. */
     private int crowd = 64;
 
-    KnownMemory(Forgotten forgotten) {
+    /** @param keeper keeps what it gets reachable until the device has used it */
+    KnownMemory(Forgotten forgotten, Consumer<Object> keeper) {
         this.forgotten = forgotten;
+        this.keeper = keeper;
     }
 
-    /** Tells whether all of a range is known memory that is not freed. */
+    /** Tells whether all of a range is known memory that is not freed, and gives its scopes to the keeper. */
     boolean covers(long address, long bytes) {
         long end = address + bytes;
         long reached = address;
         Map.Entry<Long, Range> at = ranges.floorEntry(address);
-        while (at != null && at.getKey() <= reached && at.getValue().end > reached && at.getValue().isAlive()) {
+        while (at != null && at.getKey() <= reached && at.getValue().end > reached) {
+            MemorySegment.Scope scope = at.getValue().alive();
+            if (scope == null) {
+                return false;
+            }
+            keeper.accept(scope);
             reached = at.getValue().end;
             if (reached >= end) {
                 return true;
@@ -82,7 +110,7 @@ final class KnownMemory {
             }
             at = ranges.higherEntry(from);
         }
-        ranges.put(start, new Range(end, new WeakReference<>(scope)));
+        ranges.put(start, new Range(end, scope));
         if (ranges.size() > crowd) {
             dropFreed();
             crowd = Math.max(64, 2 * ranges.size());
@@ -91,7 +119,7 @@ final class KnownMemory {
 
     private void dropFreed() {
         ranges.entrySet().removeIf(at -> {
-            boolean isFreed = !at.getValue().isAlive();
+            boolean isFreed = at.getValue().alive() == null;
             if (isFreed) {
                 forgotten.range(at.getKey(), at.getValue().end);
             }
@@ -107,7 +135,7 @@ final class KnownMemory {
             ranges.put(end, former);
         }
         if (from < start) {
-            ranges.put(from, new Range(Math.min(former.end, start), former.scope));
+            ranges.put(from, former.upTo(Math.min(former.end, start)));
         } else if (from < end) {
             ranges.remove(from);
         }

@@ -32,8 +32,14 @@ public abstract sealed class MemoryKey permits Mr, Mw {
      */
     abstract long translate(long virtual, long length, int need, KeyUser user);
 
-    /** Returns the native address of the first byte, if all of this memory permits a use; see {@link #translate}. */
-    abstract long translateAll(int need, KeyUser user);
+    /**
+     * Does {@link #translate} for a range that the device does not touch now: brings no pages in. The result is not
+     * for use.
+     */
+    abstract long check(long virtual, long length, int need, KeyUser user);
+
+    /** Does {@link #check} for all of this memory. */
+    abstract long checkAll(int need, KeyUser user);
 
     /**
      * Returns the offset of a range in {@code size} bytes that begin at {@code start}; below zero if the range is not

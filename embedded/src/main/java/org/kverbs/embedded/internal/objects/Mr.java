@@ -28,7 +28,8 @@ public sealed class Mr extends MemoryKey implements WatchedMemory permits Implic
     private final @Nullable PageTable pages;
     /** Tells whether the program has freed the memory. */
     private MemorySegment.Scope scope;
-    private boolean isFile;
+    /** Whether the memory, or a part of it, may be that of a file. */
+    boolean isFile;
     private boolean toldFreed;
 
     public Mr(Pd pd, int lkey, int key, long structure, MemorySegment memory, long iova, int access) {
@@ -103,17 +104,28 @@ public sealed class Mr extends MemoryKey implements WatchedMemory permits Implic
     }
 
     @Override
-    long translateAll(int need, KeyUser user) {
-        return translate(iova, length, need, user);
+    final long check(long virtual, long bytes, int need, KeyUser user) {
+        return pd.protects(user.pd()) && (access & need) == need ? find(virtual, bytes, need, user) : NONE;
+    }
+
+    @Override
+    long checkAll(int need, KeyUser user) {
+        return check(iova, length, need, user);
+    }
+
+    /** Does {@link #check} for a use whose rights were checked. */
+    long find(long virtual, long bytes, int need, KeyUser user) {
+        long found = place(virtual, bytes);
+        if (found == NONE && !scope.isAlive()) {
+            tellFreed(bytes, need, user);
+        }
+        return found;
     }
 
     /** Does {@link #translate} for a use whose rights were checked. */
     long reach(long virtual, long bytes, int need, KeyUser user) {
-        long found = place(virtual, bytes);
+        long found = find(virtual, bytes, need, user);
         if (found == NONE) {
-            if (!scope.isAlive()) {
-                tellFreed(bytes, need, user);
-            }
             return NONE;
         }
         if (isFile) {
@@ -151,7 +163,7 @@ public sealed class Mr extends MemoryKey implements WatchedMemory permits Implic
      */
     final long locate(long virtual, long bytes, int need, Pd by) {
         long found = pd.protects(by) && (access & need) == need ? place(virtual, bytes) : NONE;
-        boolean isThere = found >= 0 && (pages == null || pages.isMapped(found, bytes, (need & WRITES) != 0));
+        boolean isThere = found >= 0 && (pages == null || pages.bring(found, bytes, (need & WRITES) != 0));
         return isThere ? found : NONE;
     }
 }

@@ -27,18 +27,31 @@ public final class Mw extends MemoryKey {
 
     @Override
     long translate(long virtual, long bytes, int need, KeyUser user) {
-        Mr region = mr;
-        if (region == null || (access & need) != need
-                || (type == IbvMwType.IBV_MW_TYPE_1 ? !pd.protects(user.pd()) : user != boundBy)) {
-            return NONE;
-        }
-        long offset = offset(virtual, bytes, first(), length);
-        return offset < 0 ? NONE : region.reach(start + offset, bytes, need, user);
+        Mr region = permitting(need, user);
+        long offset = region == null ? NONE : offset(virtual, bytes, first(), length);
+        return region == null || offset < 0 ? NONE : region.reach(start + offset, bytes, need, user);
     }
 
     @Override
-    long translateAll(int need, KeyUser user) {
-        return translate(first(), length, need, user);
+    long check(long virtual, long bytes, int need, KeyUser user) {
+        Mr region = permitting(need, user);
+        long offset = region == null ? NONE : offset(virtual, bytes, first(), length);
+        return region == null || offset < 0 ? NONE : region.find(start + offset, bytes, need, user);
+    }
+
+    /** Returns the region, if the window permits a use of it. */
+    private @Nullable Mr permitting(int need, KeyUser user) {
+        Mr region = mr;
+        if (region == null || (access & need) != need
+                || (type == IbvMwType.IBV_MW_TYPE_1 ? !pd.protects(user.pd()) : user != boundBy)) {
+            return null;
+        }
+        return region;
+    }
+
+    @Override
+    long checkAll(int need, KeyUser user) {
+        return check(first(), length, need, user);
     }
 
     /** Returns the address of the first byte in the terms of peers. */

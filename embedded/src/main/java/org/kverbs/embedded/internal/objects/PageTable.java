@@ -47,6 +47,12 @@ public final class PageTable {
         }
     }
 
+    /** Brings the memory in for a touch by this process; the device does not get it. Returns false if it can't. */
+    boolean bring(long address, long bytes, boolean writes) {
+        return isInUserSpace(address, bytes)
+                && (missing(address, bytes, writes) == 0 || space.bring(address, bytes, writes));
+    }
+
     /** Tells whether the memory is mapped. It need not be here. */
     public boolean isMapped(long address, long bytes, boolean writes) {
         return isInUserSpace(address, bytes)
@@ -66,7 +72,7 @@ public final class PageTable {
         if (missing == 0) {
             return 0;
         }
-        if (!space.isMapped(address, bytes, writes)) {
+        if (!space.bring(address, bytes, writes)) {
             return -1;
         }
         add(address, bytes, writes);

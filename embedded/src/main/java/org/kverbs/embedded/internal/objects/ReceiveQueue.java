@@ -150,6 +150,8 @@ public final class ReceiveQueue {
 
     /** A receive that was taken for an arriving message. */
     public static final class Receive {
+        private static final int NEED = IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE;
+
         public long id;
         int count;
         /** The room of the receive in bytes. */
@@ -166,10 +168,13 @@ public final class ReceiveQueue {
             lkeys = new int[maxEntries];
         }
 
-        /** Tells whether the queue pair may write to all entries. */
+        /**
+         * Tells whether the queue pair may write to all entries. A message can be shorter: this brings no pages in.
+         */
         public boolean isWritable(KeyUser user) {
             for (int i = 0; i < count; i++) {
-                if (lengths[i] != 0 && translate(i, 0, Integer.toUnsignedLong(lengths[i]), user) == MemoryKey.NONE) {
+                long bytes = Integer.toUnsignedLong(lengths[i]);
+                if (bytes != 0 && !user.keys().permitsLocal(lkeys[i], addresses[i], bytes, NEED, user)) {
                     return false;
                 }
             }
@@ -204,8 +209,7 @@ public final class ReceiveQueue {
         }
 
         private long translate(int entry, long skip, long bytes, KeyUser user) {
-            int need = IbvAccessFlags.IBV_ACCESS_LOCAL_WRITE;
-            return user.keys().translateLocal(lkeys[entry], addresses[entry] + skip, bytes, need, user);
+            return user.keys().translateLocal(lkeys[entry], addresses[entry] + skip, bytes, NEED, user);
         }
     }
 }

@@ -1,5 +1,7 @@
 package org.kverbs.embedded.internal.objects;
 
+import java.io.Closeable;
+import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,10 +12,27 @@ public final class XrcDomain {
 
     /** What identifies the file; null for a domain that nobody shares. */
     public final @Nullable Object file;
+    /** The open file: while it is open, no other file gets the identity. Null for a domain that nobody shares. */
+    private final @Nullable Closeable open;
+    /** True if a context ever had the domain open. */
+    public boolean wasOpened;
     /** The number of {@link OpenXrcDomain}s that lead here. */
     public int opened;
 
-    public XrcDomain(@Nullable Object file) {
+    /** @param open the file, which the domain closes */
+    public XrcDomain(@Nullable Object file, @Nullable Closeable open) {
         this.file = file;
+        this.open = open;
+    }
+
+    /** Closes the file. */
+    public void close() {
+        try {
+            if (open != null) {
+                open.close();
+            }
+        } catch (IOException e) {
+            // Nothing was written to the file.
+        }
     }
 }

@@ -253,12 +253,13 @@ final class AnswerQueue extends Event {
         int mtu = qp.pathMtu;
         long before = (long) due.sent * mtu;
         long rest = due.length - before;
-        long from = rest == 0 ? 0 : source(due.rkey, due.address + before, rest, due.user);
+        long now = Math.min(rest, (long) most * mtu);
+        long from = now == 0 ? 0 : source(due.rkey, due.address + before, now, due.user);
         if (from == MemoryKey.NONE) {
             qp.responder.endAccess(Psn.plus(due.psn, due.sent)); // the region was deregistered in the meantime
             return 1;
         }
-        qp.hca.touched(from, rest, false);
+        qp.hca.touched(from, now, false);
         boolean copies = qp.hca.link.carriesWholeMessages();
         int packets = 0;
         while (size > 0 && due.sent < due.psns && packets < most && !qp.hca.link.mustWait(qp)) {
@@ -278,7 +279,7 @@ final class AnswerQueue extends Event {
     }
 
     /** Returns the native address of bytes that the peer may read, or {@link MemoryKey#NONE}. */
-    long source(int rkey, long address, long bytes, KeyUser user) {
+    private long source(int rkey, long address, long bytes, KeyUser user) {
         return qp.hca.keys.translate(rkey, address, bytes, IbvAccessFlags.IBV_ACCESS_REMOTE_READ, user);
     }
 

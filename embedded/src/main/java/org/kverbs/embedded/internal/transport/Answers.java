@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.transport;
 
+import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.KeyUser;
 import org.kverbs.embedded.internal.objects.MemoryKey;
 import org.kverbs.embedded.internal.wire.Opcode;
@@ -15,6 +16,7 @@ final class Answers {
 
     /** The result of {@link #checkRead} and {@link #checkAtomic} for a request that is permitted. */
     private static final int FINE = -1;
+    private static final int READS = IbvAccessFlags.IBV_ACCESS_REMOTE_READ;
 
     private final Qp qp;
     private final AnswerQueue queue;
@@ -89,7 +91,7 @@ final class Answers {
             return Nak.INVALID_REQUEST;
         }
         boolean allowed =
-                bytes == 0 || queue.source(request.rkey, request.remoteAddress, bytes, user) != MemoryKey.NONE;
+                bytes == 0 || qp.hca.keys.permits(request.rkey, request.remoteAddress, bytes, READS, user);
         return allowed ? FINE : Nak.REMOTE_ACCESS;
     }
 
@@ -143,8 +145,13 @@ final class Answers {
         queue.addBare(request.psn);
     }
 
-    /** Answers a request that was carried out before, and whose answer may be lost (IBA volume 1, 9.7.5.1.4). */
-    void repeat(Packet request, int lastDone, KeyUser user) {
+    /**
+     * Answers a request that was carried out before, and whose answer may be lost (IBA volume 1, 9.7.5.1.4).
+     *
+     * @param user whose memory the request may touch; null if the shared receive queue of an XRC request is destroyed.
+     *     Only a repeated read needs the queue: other requests were done when it was there.
+     */
+    void repeat(Packet request, int lastDone, @Nullable KeyUser user) {
         switch (Opcode.operation(request.opcode)) {
             case Opcode.RC_READ_REQUEST -> {
                 int psns = Psn.count(Integer.toUnsignedLong(request.dmaLength), qp.pathMtu);
@@ -173,13 +180,13 @@ final class Answers {
     }
 
     /**
-     * Answers a repeated read, or refuses it if its region was deregistered in the meantime. A refusal does not move
-     * this queue pair to the error state: a network can deliver a copy of the request after the peer got its answer and
-     * the program closed the region, and the peer then drops the NAK.
+     * Answers a repeated read, or refuses it if its region or its queue is gone in the meantime. A refusal does not
+     * move this queue pair to the error state: a network can deliver a copy of the request after the peer got its
+     * answer and the program closed the region, and the peer then drops the NAK.
      */
-    private void repeatRead(Packet request, KeyUser user) {
-        int problem = checkRead(request, user);
-        if (problem < 0) {
+    private void repeatRead(Packet request, @Nullable KeyUser user) {
+        int problem = user == null ? Nak.INVALID_REQUEST : checkRead(request, user);
+        if (user != null && problem < 0) {
             queue.addRead(request, user);
         } else if (queue.isBusy()) {
             // The answers before it go first. Then the peer asks again.

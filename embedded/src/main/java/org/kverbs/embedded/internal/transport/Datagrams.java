@@ -9,7 +9,6 @@ import org.kverbs.embedded.internal.wire.Grh;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvGrh;
-import org.kverbs.internal.abi.IbvQpState;
 import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvWcFlags;
@@ -21,6 +20,7 @@ import org.kverbs.internal.abi.IbvWrOpcode;
 final class Datagrams {
 
     private final Qp qp;
+    final OneWaySends sends;
     private final Packet packet = new Packet(0);
     private final ReceiveQueue.Receive receive;
     /** Holds a global routing header, or a gathered payload. */
@@ -30,6 +30,7 @@ final class Datagrams {
 
     Datagrams(Qp qp, int maxEntries) {
         this.qp = qp;
+        this.sends = new OneWaySends(qp, this::send);
         this.receive = new ReceiveQueue.Receive(maxEntries);
         this.staging = qp.type == IbvQpType.IBV_QPT_UD ? Arena.ofAuto().allocate(4096, 8) : MemorySegment.NULL;
     }
@@ -56,25 +57,6 @@ final class Datagrams {
     private void complete(int status, int bytes, int word, int sourceQp, int flags, boolean solicited) {
         hasReceive = false;
         qp.completeReceive(receive, status, IbvWcOpcode.IBV_WC_RECV, bytes, word, sourceQp, flags, solicited);
-    }
-
-    /** Sends all posted datagrams, unless the queue is drained. A datagram is done when it was sent. */
-    void run() {
-        SendQueue sends = qp.sends;
-        while (sends.size() > 0 && qp.state == IbvQpState.IBV_QPS_RTS && !qp.hca.link.mustWait(qp)
-                && !qp.pacer.mustWait()) {
-            SendWqe wqe = sends.get(0);
-            wqe.started = true;
-            int status = qp.hca.injected(wqe.completionOpcode());
-            if (status == IbvWcStatus.IBV_WC_SUCCESS) {
-                status = wqe.isAllowed(qp) ? send(wqe) : IbvWcStatus.IBV_WC_LOC_PROT_ERR;
-            }
-            if (status == IbvWcStatus.IBV_WC_SUCCESS) {
-                qp.completer.finish(wqe);
-            } else {
-                qp.completer.fail(wqe, status);
-            }
-        }
     }
 
     private int send(SendWqe wqe) {

@@ -7,7 +7,6 @@ import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.embedded.internal.objects.MemoryKey;
 import org.kverbs.embedded.internal.objects.ReceiveQueue;
 import org.kverbs.embedded.internal.wire.FrameHeaders;
-import org.kverbs.internal.abi.IbvQpState;
 import org.kverbs.internal.abi.IbvWcOpcode;
 import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.memory.Memory;
@@ -16,6 +15,7 @@ import org.kverbs.internal.memory.Memory;
 final class Frames {
 
     private final Qp qp;
+    final OneWaySends sends;
     private final ReceiveQueue.Receive receive;
     /** Holds a frame on its way, so that the sender's memory is not touched in the name of a receiver. */
     private final MemorySegment staging = Arena.ofAuto().allocate(Limits.FRAME, 8);
@@ -26,6 +26,7 @@ final class Frames {
 
     Frames(Qp qp, int maxEntries) {
         this.qp = qp;
+        this.sends = new OneWaySends(qp, this::send);
         this.receive = new ReceiveQueue.Receive(maxEntries);
     }
 
@@ -47,24 +48,6 @@ final class Frames {
     private void complete(int status, int bytes) {
         hasReceive = false;
         qp.completeReceive(receive, status, IbvWcOpcode.IBV_WC_RECV, bytes, 0, 0, 0, false);
-    }
-
-    /** Sends all posted frames, unless the queue is drained. A frame is done when it was sent. */
-    void run() {
-        SendQueue sends = qp.sends;
-        while (sends.size() > 0 && qp.state == IbvQpState.IBV_QPS_RTS && !qp.pacer.mustWait()) {
-            SendWqe wqe = sends.get(0);
-            wqe.started = true;
-            int status = qp.hca.injected(wqe.completionOpcode());
-            if (status == IbvWcStatus.IBV_WC_SUCCESS) {
-                status = wqe.isAllowed(qp) ? send(wqe) : IbvWcStatus.IBV_WC_LOC_PROT_ERR;
-            }
-            if (status == IbvWcStatus.IBV_WC_SUCCESS) {
-                qp.completer.finish(wqe);
-            } else {
-                qp.completer.fail(wqe, status);
-            }
-        }
     }
 
     private int send(SendWqe wqe) {

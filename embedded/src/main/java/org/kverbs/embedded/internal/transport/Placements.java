@@ -50,10 +50,10 @@ final class Placements {
                 || bytes > Hca.MAX_MESSAGE) {
             return Nak.INVALID_REQUEST;
         }
-        long flushed = Feth.isOfAll(request.placement)
-                ? qp.hca.keys.translateAll(request.rkey, need, qp)
-                : qp.hca.keys.translate(request.rkey, request.remoteAddress, bytes, need, qp);
-        return flushed == MemoryKey.NONE ? Nak.REMOTE_ACCESS : FINE;
+        boolean permitted = Feth.isOfAll(request.placement)
+                ? qp.hca.keys.permitsAll(request.rkey, need, qp)
+                : qp.hca.keys.permits(request.rkey, request.remoteAddress, bytes, need, qp);
+        return permitted ? FINE : Nak.REMOTE_ACCESS;
     }
 
     /** Carries out a request that was checked. */

@@ -108,7 +108,8 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         this.srq = init.srq();
         this.domain = init.domain();
         this.signalsAll = init.signalsAll();
-        this.sends = new SendQueue(this, referenced, init.maxSendWr(), init.maxSendSge(), init.maxInline());
+        Referenced named = domain == null ? referenced : Referenced.nothing();
+        this.sends = new SendQueue(this, named, init.maxSendWr(), init.maxSendSge(), init.maxInline());
         this.poster = new Poster(hca.name, number);
         this.receives = new ReceiveQueue(hca, pd, poster, init.maxRecvWr(), init.maxRecvSge());
         this.receiving = srq == null ? receives.occupied : srq.queue.occupied;
@@ -234,9 +235,9 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     @Override
     protected void run() {
         if (type == IbvQpType.IBV_QPT_UD) {
-            datagrams.run();
+            datagrams.sends.run();
         } else if (frames != null) {
-            frames.run();
+            frames.sends.run();
         } else {
             responder.acknowledge();
             requester.run();

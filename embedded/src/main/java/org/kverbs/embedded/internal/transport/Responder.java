@@ -26,6 +26,7 @@ final class Responder {
     }
 
     private static final int NONE = -1;
+    private static final int WRITES = IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE;
 
     private final Qp qp;
     private final Answers answers;
@@ -119,10 +120,7 @@ final class Responder {
             }
             if (ahead < 0) {
                 qp.counters.count(Counter.DUPLICATE_REQUEST);
-                KeyUser user = qp.domain == null ? qp : qp.named(packet);
-                if (user != null) {
-                    answers.repeat(packet, Psn.plus(expectedPsn, -1), user);
-                }
+                answers.repeat(packet, Psn.plus(expectedPsn, -1), qp.domain == null ? qp : qp.named(packet));
                 return;
             }
             toldSequence = false;
@@ -262,8 +260,9 @@ final class Responder {
                 refuse(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
                 return;
             }
-            // The whole range is checked before the first byte is written.
-            if (writeLength > 0 && target(0, writeLength) == MemoryKey.NONE) {
+            // The whole range is checked before the first byte is written. Pages come in as the packets come.
+            if (writeLength > 0
+                    && !qp.hca.keys.permits(writeKey, writeAddress, writeLength, WRITES, user())) {
                 refuse(Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
                 return;
             }
@@ -304,8 +303,7 @@ final class Responder {
     }
 
     private long target(long offset, long bytes) {
-        int need = IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE;
-        return qp.hca.keys.translate(writeKey, writeAddress + offset, bytes, need, user());
+        return qp.hca.keys.translate(writeKey, writeAddress + offset, bytes, WRITES, user());
     }
 
     private void read(Packet packet) {

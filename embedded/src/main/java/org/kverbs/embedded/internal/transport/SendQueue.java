@@ -41,6 +41,13 @@ public final class SendQueue {
             | 1 << IbvWrOpcode.IBV_WR_RDMA_READ
             | 1 << IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP
             | 1 << IbvWrOpcode.IBV_WR_ATOMIC_FETCH_AND_ADD;
+    /**
+     * What can only fail on XRC: a window of type 2 admits the peers of the queue pair that bound it, and the queue
+     * pair that sends takes no requests of XRC. An extended queue pair may be made for these, as with mlx5.
+     */
+    private static final int OF_KEYS = 1 << IbvWrOpcode.IBV_WR_SEND_WITH_INV
+            | 1 << IbvWrOpcode.IBV_WR_BIND_MW
+            | 1 << IbvWrOpcode.IBV_WR_LOCAL_INV;
     /** What only an extended queue pair that was made for it has. */
     private static final int OF_PLACEMENT =
             1 << IbvWrOpcode.IBV_WR_ATOMIC_WRITE | 1 << PlacementExtensions.IBV_WR_FLUSH;
@@ -259,7 +266,7 @@ public final class SendQueue {
 
     /** The opcodes that the queue pair takes: bit n for the constant n of {@code enum ibv_wr_opcode}. */
     private int allowed() {
-        return opcodes(qp.type) & ~OF_PLACEMENT | optional;
+        return opcodes(qp.type) & ~OF_PLACEMENT & ~(qp.type == IbvQpType.IBV_QPT_XRC_SEND ? OF_KEYS : 0) | optional;
     }
 
     /** Lets the queue pair take the placement operations among {@code enum ibv_qp_create_send_ops_flags}. */

@@ -248,15 +248,14 @@ final class SendWqe {
         posted = request;
     }
 
-    /** Tells whether the queue pair may use the memory of all entries. */
+    /** Tells whether the queue pair may use the memory of all entries. Brings no pages in. */
     boolean isAllowed(Qp qp) {
         if (isInline()) {
             return true;
         }
         for (int i = 0; i < count; i++) {
             long bytes = Integer.toUnsignedLong(lengths[i]);
-            if (bytes != 0
-                    && qp.hca.keys.translateLocal(lkeys[i], addresses[i], bytes, access(), qp) == MemoryKey.NONE) {
+            if (bytes != 0 && !qp.hca.keys.permitsLocal(lkeys[i], addresses[i], bytes, access(), qp)) {
                 return false;
             }
         }

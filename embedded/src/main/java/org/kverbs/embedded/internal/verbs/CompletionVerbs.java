@@ -59,6 +59,11 @@ final class CompletionVerbs {
         this.queues = new Handles<>(structures, IbvCq.SIZE, IbvCq.HANDLE, hca.quotas.completionQueues);
     }
 
+    /** Ends all timers; called when the device is closed. */
+    void close() {
+        queues.forEach(Cq::stop);
+    }
+
     @Nullable Channel<Cq> channel(long channel) {
         return channels.get(channel);
     }

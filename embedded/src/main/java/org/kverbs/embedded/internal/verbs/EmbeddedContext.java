@@ -187,6 +187,7 @@ public final class EmbeddedContext implements VerbsContext {
             steering.close();
             queuePairs.close();
             shared.close();
+            completions.close();
             xrc.close();
             memory.close();
             optionalMemory.close();

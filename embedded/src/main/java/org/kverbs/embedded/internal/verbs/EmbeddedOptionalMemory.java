@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import org.kverbs.embedded.Operation;
+import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.objects.Dm;
 import org.kverbs.embedded.internal.objects.Handles;
 import org.kverbs.embedded.internal.objects.ImplicitRegion;
@@ -159,6 +160,9 @@ final class EmbeddedOptionalMemory implements OptionalMemoryVerbs {
                 part.copyFrom(other);
             } else {
                 other.copyFrom(part);
+            }
+            if (other.isMapped()) {
+                Engine.throwPending(); // here, and not where the lock is released and other queue pairs work
             }
             return 0;
         });

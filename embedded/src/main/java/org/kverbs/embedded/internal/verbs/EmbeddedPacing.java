@@ -27,11 +27,14 @@ record EmbeddedPacing(Hca hca, QueuePairVerbs queuePairs) implements PacingVerbs
         }
     }
 
-    /** Sets the limit. The typical size of the packets is of no use here: the real sizes are counted. */
+    /**
+     * Sets the limit of a queue pair that sends. The typical size of the packets is of no use here: the real sizes are
+     * counted.
+     */
     private static int modify(@Nullable Qp qp, MemorySegment attributes) {
         long kbps = Integer.toUnsignedLong(attributes.get(JAVA_INT, IbvQpRateLimitAttr.RATE_LIMIT));
         long burst = Integer.toUnsignedLong(attributes.get(JAVA_INT, IbvQpRateLimitAttr.MAX_BURST_SZ));
-        if (qp == null || qp.state != IbvQpState.IBV_QPS_RTS || kbps > Limits.MOST_KBPS
+        if (qp == null || qp.domain != null || qp.state != IbvQpState.IBV_QPS_RTS || kbps > Limits.MOST_KBPS
                 || attributes.get(JAVA_INT, IbvQpRateLimitAttr.COMP_MASK) != 0) {
             return -Errno.EINVAL;
         }

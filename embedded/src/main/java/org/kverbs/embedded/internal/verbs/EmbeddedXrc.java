@@ -2,11 +2,13 @@ package org.kverbs.embedded.internal.verbs;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
@@ -77,25 +79,29 @@ final class EmbeddedXrc implements XrcVerbs {
         XrcDomain domain = opened.domain;
         if (--domain.opened == 0 && domain.file != null) {
             hca.xrcDomains.remove(domain.file);
+            domain.close();
         }
     }
 
     @Override
     public long openDomain(@Nullable Path file, int flags) {
-        Object key = null;
-        if (file != null) {
-            try {
-                key = key(file, (flags & OpenFlags.O_CREAT) != 0);
-            } catch (IOException e) {
-                return -errno(e);
+        XrcDomain asked;
+        try {
+            asked = file == null ? new XrcDomain(null, null) : domain(file, (flags & OpenFlags.O_CREAT) != 0);
+        } catch (IOException e) {
+            return -errno(e);
+        }
+        try {
+            return locked(Operation.OPEN_XRC_DOMAIN, () -> open(asked, flags));
+        } finally {
+            if (!asked.wasOpened) {
+                asked.close();
             }
         }
-        Object name = key;
-        return locked(Operation.OPEN_XRC_DOMAIN, () -> open(name, flags));
     }
 
-    /** Returns what is the same for all names of a file. */
-    private static Object key(Path file, boolean create) throws IOException {
+    /** Makes a domain of an open file. What identifies it is the same for all names of the file. */
+    private static XrcDomain domain(Path file, boolean create) throws IOException {
         if (create && Files.notExists(file)) {
             try {
                 Files.createFile(file);
@@ -103,8 +109,14 @@ final class EmbeddedXrc implements XrcVerbs {
                 // another program made it in the meantime
             }
         }
-        Object inode = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
-        return inode == null ? file.toRealPath() : inode;
+        FileChannel open = FileChannel.open(file, StandardOpenOption.READ);
+        try {
+            Object inode = Files.readAttributes(file, BasicFileAttributes.class).fileKey();
+            return new XrcDomain(inode == null ? file.toRealPath() : inode, open);
+        } catch (IOException | RuntimeException | Error e) {
+            open.close();
+            throw e;
+        }
     }
 
     private static int errno(IOException problem) {
@@ -115,7 +127,9 @@ final class EmbeddedXrc implements XrcVerbs {
         };
     }
 
-    private long open(@Nullable Object file, int flags) {
+    /** Opens the domain of a file, which is the one that was asked for if nobody has it open. */
+    private long open(XrcDomain asked, int flags) {
+        Object file = asked.file;
         XrcDomain there = file == null ? null : hca.xrcDomains.get(file);
         if (there != null && (flags & OpenFlags.O_EXCL) != 0) {
             return -Errno.EINVAL;
@@ -123,10 +137,11 @@ final class EmbeddedXrc implements XrcVerbs {
         if (there == null && file != null && (flags & OpenFlags.O_CREAT) == 0) {
             return -Errno.EAGAIN;
         }
-        XrcDomain domain = there == null ? new XrcDomain(file) : there;
+        XrcDomain domain = there == null ? asked : there;
         long structure = domains.add(at -> new OpenXrcDomain(domain));
         if (structure > 0) {
             domain.opened++;
+            domain.wasOpened = true;
             if (file != null) {
                 hca.xrcDomains.put(file, domain);
             }

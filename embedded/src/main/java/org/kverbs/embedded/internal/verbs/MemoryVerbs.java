@@ -112,7 +112,7 @@ final class MemoryVerbs {
             return -Errno.EINVAL;
         }
         return add(pd, domain, (lkey, rkey, at) -> new ImplicitRegion(
-                domain, lkey, rkey, at, access, hca.addressSpace));
+                domain, lkey, rkey, at, access, hca.addressSpace, hca.engine));
     }
 
     /** Makes a region of a kind. */

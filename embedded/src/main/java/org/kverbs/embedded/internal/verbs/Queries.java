@@ -119,7 +119,7 @@ final class Queries {
             putInt(to, IbvDeviceAttrEx.PACKET_PACING_CAPS_QP_RATE_LIMIT_MIN, 1);
             putInt(to, IbvDeviceAttrEx.PACKET_PACING_CAPS_QP_RATE_LIMIT_MAX, Limits.MOST_KBPS);
             putInt(to, IbvDeviceAttrEx.PACKET_PACING_CAPS_SUPPORTED_QPTS, 1 << IbvQpType.IBV_QPT_RC
-                    | 1 << IbvQpType.IBV_QPT_UC | 1 << IbvQpType.IBV_QPT_UD
+                    | 1 << IbvQpType.IBV_QPT_UC | 1 << IbvQpType.IBV_QPT_UD | 1 << IbvQpType.IBV_QPT_XRC_SEND
                     | (hca.link.carriesFrames() ? 1 << IbvQpType.IBV_QPT_RAW_PACKET : 0));
         }
         if (to.byteSize() > IbvDeviceAttrEx.ODP_CAPS_PER_TRANSPORT_CAPS_UD_ODP_CAPS) {
@@ -127,6 +127,9 @@ final class Queries {
             putInt(to, IbvDeviceAttrEx.ODP_CAPS_PER_TRANSPORT_CAPS_RC_ODP_CAPS, PAGED_RC);
             putInt(to, IbvDeviceAttrEx.ODP_CAPS_PER_TRANSPORT_CAPS_UC_ODP_CAPS, PAGED_UC);
             putInt(to, IbvDeviceAttrEx.ODP_CAPS_PER_TRANSPORT_CAPS_UD_ODP_CAPS, PAGED_UD);
+        }
+        if (to.byteSize() > IbvDeviceAttrEx.XRC_ODP_CAPS) {
+            putInt(to, IbvDeviceAttrEx.XRC_ODP_CAPS, PAGED_RC);
         }
         if (to.byteSize() > IbvDeviceAttrEx.MAX_DM_SIZE) {
             putLong(to, IbvDeviceAttrEx.MAX_DM_SIZE, Limits.DEVICE_MEMORY);

@@ -6,6 +6,7 @@ import io.kotest.matchers.ints.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import java.lang.foreign.Arena
 import java.lang.foreign.MemorySegment
+import java.nio.ByteBuffer
 import kotlin.random.Random
 
 private const val SPACE = 64L
@@ -24,6 +25,14 @@ private fun nameAndForget(known: KnownMemory): Long {
     return memory.address()
 }
 
+/** Names a buffer by a segment that nothing refers to afterwards. */
+private fun nameAndForget(
+    known: KnownMemory,
+    buffer: ByteBuffer,
+) = known.add(MemorySegment.ofBuffer(buffer))
+
+private fun known() = KnownMemory({ _, _ -> }, {})
+
 /** Compares the ranges of an implicit region with a table that has the owner of each byte. */
 class KnownMemorySpec :
     FunSpec({
@@ -32,7 +41,7 @@ class KnownMemorySpec :
                 val random = Random(seed)
                 val arenas = MutableList(3) { Arena.ofShared() }
                 val owners = arrayOfNulls<Arena>(SPACE.toInt())
-                val known = KnownMemory { _, _ -> }
+                val known = known()
                 repeat(60) { step ->
                     val start = random.nextLong(SPACE)
                     val end = random.nextLong(start, SPACE) + 1
@@ -55,7 +64,7 @@ class KnownMemorySpec :
         }
 
         test("should join ranges of the same memory, and drop those that are freed") {
-            val known = KnownMemory { _, _ -> }
+            val known = known()
             Arena.ofShared().use { arena ->
                 for (i in 0L..<1000L) known.add(segment(arena, i * 10, i * 10 + 10))
                 known.count() shouldBe 1
@@ -68,7 +77,7 @@ class KnownMemorySpec :
 
         test("should tell which bytes are not those that were named before") {
             val told = mutableListOf<LongRange>()
-            val known = KnownMemory { start, end -> told += start..<end }
+            val known = KnownMemory({ start, end -> told += start..<end }, {})
             val (one, other) = List(2) { Arena.ofShared() }
             known.add(segment(one, 10, 20))
             known.add(segment(one, 15, 30))
@@ -83,7 +92,7 @@ class KnownMemorySpec :
         }
 
         test("should not keep memory that the program has no reference to") {
-            val known = KnownMemory { _, _ -> }
+            val known = known()
             val address = nameAndForget(known)
             var tries = 0
             while (known.covers(address, 1) && tries++ < 100) {
@@ -91,5 +100,32 @@ class KnownMemorySpec :
                 Thread.sleep(20)
             }
             known.covers(address, 1) shouldBe false
+        }
+
+        test("should know a direct buffer by whichever of its segments the program has") {
+            val known = known()
+            val buffer = ByteBuffer.allocateDirect(4096)
+            nameAndForget(known, buffer)
+            val held = MemorySegment.ofBuffer(buffer)
+            known.add(held)
+            repeat(10) {
+                System.gc()
+                Thread.sleep(20)
+            }
+            known.covers(held.address(), held.byteSize()) shouldBe true
+            buffer.capacity() shouldBe 4096
+        }
+
+        test("should let its user keep the scopes of memory that it covers") {
+            val kept = mutableListOf<Any>()
+            val known = KnownMemory({ _, _ -> }, { kept += it })
+            Arena.ofShared().use { one ->
+                Arena.ofShared().use { other ->
+                    known.add(segment(one, 10, 20))
+                    known.add(segment(other, 20, 30))
+                    known.covers(15, 10) shouldBe true
+                    kept shouldBe listOf(one.scope(), other.scope())
+                }
+            }
         }
     })
