@@ -43,7 +43,7 @@ final class SendPoster implements Posting<SendRequests> {
         this.ops = ops;
         this.isAddressed = switch (owner.type()) {
             case UD, XRC_SEND -> true;
-            case DRIVER -> owner.isExtended();
+            case DRIVER -> owner.capabilities().maxSendWr() > 0;
             default -> false;
         };
         this.operations = OptionalOperations.of(owner.features());

@@ -460,13 +460,7 @@ public final class SendRequests {
      */
     public SendRequests to(AddressHandle address, int queuePairNumber, int qkey) {
         to(address, queuePairNumber, Integer.toUnsignedLong(qkey));
-        long request = request();
-        if (isSend(Memory.getInt(request + IbvSendWr.OPCODE))) { // others have the peer's memory in this place
-            Memory.putLong(request + IbvSendWr.WR_UD_AH, address.handle());
-            Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QPN, queuePairNumber);
-            Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QKEY, qkey);
-            addressed = true;
-        }
+        addressed |= isSend(Memory.getInt(request() + IbvSendWr.OPCODE));
         return this;
     }
 
@@ -489,6 +483,11 @@ public final class SendRequests {
         long request = request();
         if (Memory.getInt(request + IbvSendWr.OPCODE) == IbvWrOpcode.IBV_WR_BIND_MW) {
             throw new IllegalStateException("a bind of a memory window goes to no peer: leave out its to()");
+        }
+        if (isSend(Memory.getInt(request + IbvSendWr.OPCODE))) { // other requests have the peer's memory in this place
+            Memory.putLong(request + IbvSendWr.WR_UD_AH, address.handle());
+            Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QPN, number);
+            Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QKEY, (int) key);
         }
         Memory.putLong(request + DriverAddress.AH, address.handle());
         Memory.putInt(request + DriverAddress.NUMBER, number);
