@@ -125,8 +125,8 @@ final class SendPoster implements Posting<SendRequests> {
         };
         if (index >= 0) {
             String advice = switch (owner.type()) {
-                case UD -> "A request of a UD queue pair is a send with an address: add"
-                        + " to(addressHandle, queuePairNumber, qkey).";
+                case UD -> "A request of a UD queue pair needs an address: add to(addressHandle, queuePairNumber,"
+                        + " qkey). It is a send: no other request has an address there.";
                 case XRC_SEND -> "A request of an XRC_SEND queue pair names a queue of the peer: add"
                         + " toSharedReceiveQueue(number).";
                 default -> "A request of a queue pair of a driver's own type needs a destination: add"
