@@ -60,7 +60,7 @@ class EfaSpec :
                 refusal.message shouldContain "another driver"
                 Efa.isSupported(context) shouldBe false
             }
-            Device.open("embedded0").use { context ->
+            Device.list().first { it.name() == "embedded0" }.open().use { context ->
                 StandIn.calls()
                 shouldThrow<UnsupportedVerbException> { Efa.of(context) }.message shouldContain "another driver"
                 StandIn.calls() shouldBe listOf()
@@ -171,7 +171,8 @@ class EfaSpec :
                 efa.addressHandleNumber(address) shouldBe 0xfedc
                 StandIn.calls() shouldContainExactly listOf("efadv_query_ah null0 length=16")
                 StandIn.set(Option.REFUSE, 5)
-                shouldThrow<RdmaSystemException> { efa.addressHandleNumber(address) }.operation() shouldBe "efadv_query_ah"
+                shouldThrow<RdmaSystemException> { efa.addressHandleNumber(address) }.operation() shouldBe
+                    "efadv_query_ah"
                 address.close()
                 shouldThrow<IllegalStateException> { efa.addressHandleNumber(address) }
             }

@@ -40,7 +40,8 @@ internal object StandIn {
         val c = root / "core-java/src/test/c"
         val file = Path.of(StandIn::class.java.protectionDomain.codeSource.location.toURI()).resolveSibling(name)
         val sources = listOf(c, c / "driver", root / "efa/src/test/c").flatMap { it.listDirectoryEntries("*.c") }
-        val usual = listOf("-Dibv_modify_qp=null_modify_qp", "-I", "$c", "-Wall", "-Wextra", "-Werror", "-O2", "-shared")
+        val usual =
+            listOf("-Dibv_modify_qp=null_modify_qp", "-I", "$c", "-Wall", "-Wextra", "-Werror", "-O2", "-shared")
         run(listOf("gcc") + options + usual + listOf("-fPIC", "-o", "$file") + sources.map { "$it" })
         return file
     }

@@ -63,7 +63,8 @@ class DcSpec :
                 initiator.type() shouldBe DRIVER
                 initiator.isExtended shouldBe true
                 initiator.capabilities().maxRecvWr() shouldBe 0
-                shouldThrow<WorkRequestException> { initiator.postReceive(1, memory.slice()) }.errnoName() shouldBe "EINVAL"
+                shouldThrow<WorkRequestException> { initiator.postReceive(1, memory.slice()) }.errnoName() shouldBe
+                    "EINVAL"
             }
         }
 
@@ -201,7 +202,8 @@ class DcSpec :
                         target.postWith { it.send(1).from(memory.slice(0, 8)).to(address, 1, KEY) }
                     }
                 refusal.errnoName() shouldBe "EOPNOTSUPP"
-                shouldThrow<WorkRequestException> { target.postReceive(1, memory.slice()) }.errnoName() shouldBe "EINVAL"
+                shouldThrow<WorkRequestException> { target.postReceive(1, memory.slice()) }.errnoName() shouldBe
+                    "EINVAL"
                 srq.postReceive(1, memory.slice())
             }
         }
@@ -210,7 +212,8 @@ class DcSpec :
             bench {
                 StandIn.calls()
                 shouldThrow<IllegalArgumentException> { mlx5.dciQueuePair(pd, attributes.with(srq)) }
-                shouldThrow<IllegalArgumentException> { mlx5.dct(pd, attributes, KEY) }.message shouldContain "with(srq)"
+                shouldThrow<IllegalArgumentException> { mlx5.dct(pd, attributes, KEY) }.message shouldContain
+                    "with(srq)"
                 shouldThrow<IllegalArgumentException> { mlx5.dciQueuePair(pd, QueuePairInitAttributes.of(RC, cq)) }
                     .message shouldContain "not RC"
                 val outer = this

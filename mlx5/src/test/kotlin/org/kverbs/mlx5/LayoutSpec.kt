@@ -52,7 +52,11 @@ class LayoutSpec :
                     .associate { it.substringBefore("@@") to it.substringAfter("@@") }
             val root = Path.of(System.getProperty("kverbs.root"))
             val source = (root / "mlx5/src/main/java/org/kverbs/mlx5/internal/Libmlx5.java").readText()
-            val constants = Regex("String ([A-Z_]+) = \"(\\w+)\"").findAll(source).associate { it.groupValues[1] to it.groupValues[2] }
+            val constants =
+                Regex("String ([A-Z_]+) = \"(\\w+)\"").findAll(source).associate {
+                    it.groupValues[1] to
+                        it.groupValues[2]
+                }
             val bound =
                 Regex("library\\.(?:status|pointer|number)\\(\\s*\"?(\\w+)\"?, (\\d+)").findAll(source).associate {
                     (constants[it.groupValues[1]] ?: it.groupValues[1]) to it.groupValues[2].toInt()

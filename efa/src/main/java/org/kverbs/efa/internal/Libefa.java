@@ -39,7 +39,7 @@ public final class Libefa {
                     .of(context.device())
                     .driverLibrary(System.getProperty(FILE_PROPERTY, "libefa.so.1"));
         } catch (LibraryUnavailableException e) {
-            var missing = new UnsupportedVerbException(device, QUERY_DEVICE, Errno.ENOSYS, e.getMessage());
+            var missing = new UnsupportedVerbException(device, QUERY_DEVICE, Errno.ENOSYS, String.valueOf(e.getMessage()));
             missing.initCause(e);
             throw missing;
         }

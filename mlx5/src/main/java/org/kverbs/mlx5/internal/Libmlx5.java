@@ -44,7 +44,7 @@ public final class Libmlx5 {
                 return new Libmlx5(loaded);
             }
         } catch (LibraryUnavailableException e) {
-            var missing = new UnsupportedVerbException(device, IS_SUPPORTED, Errno.ENOSYS, e.getMessage());
+            var missing = new UnsupportedVerbException(device, IS_SUPPORTED, Errno.ENOSYS, String.valueOf(e.getMessage()));
             missing.initCause(e);
             throw missing;
         }
