@@ -69,6 +69,7 @@ struct ibv_qp *mlx5dv_create_qp(struct ibv_context *context, struct ibv_qp_init_
 	return qp;
 }
 
+#ifndef WITHOUT_POSTS /* as before rdma-core 24 */
 static struct mlx5dv_qp_ex extended;
 
 static void set_dc_addr(struct mlx5dv_qp_ex *qp, struct ibv_ah *ah, uint32_t number, uint64_t key)
@@ -77,7 +78,6 @@ static void set_dc_addr(struct mlx5dv_qp_ex *qp, struct ibv_ah *ah, uint32_t num
 		    (unsigned long)key);
 }
 
-#ifndef WITHOUT_POSTS
 struct mlx5dv_qp_ex *mlx5dv_qp_ex_from_ibv_qp_ex(struct ibv_qp_ex *qp)
 {
 	driver_note("mlx5dv_qp_ex_from_ibv_qp_ex type=0x%x", qp->qp_base.qp_type);

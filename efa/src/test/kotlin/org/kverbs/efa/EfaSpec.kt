@@ -108,7 +108,7 @@ class EfaSpec :
         }
 
         test("should bring an SRD queue pair up as a UD one, with RNR retries if the device has them") {
-            for ((caps, last) in listOf(0 to "0x10001", 2 to "0x12001")) {
+            for ((caps, last) in listOf(0 to "0x10001", 2 to "0x10801")) {
                 bench(caps) {
                     val srd = srd()
                     StandIn.calls()

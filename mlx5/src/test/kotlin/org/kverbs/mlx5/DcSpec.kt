@@ -57,7 +57,7 @@ class DcSpec :
                 val initiator = initiator()
                 StandIn.calls() shouldContainExactly
                     listOf(
-                        "mlx5dv_create_qp type=0xff comp_mask=0x41 ops=0x37f send=128 recv=0 srq=0 mlx5=0x2 dc=2 key=0x0",
+                        "mlx5dv_create_qp type=0xff comp_mask=0x41 ops=0x27f send=128 recv=0 srq=0 mlx5=0x2 dc=2 key=0x0",
                         "mlx5dv_qp_ex_from_ibv_qp_ex type=0xff",
                     )
                 initiator.type() shouldBe DRIVER

@@ -79,7 +79,7 @@ class Mlx5Spec :
                 val all = mlx5.query()
                 StandIn.calls() shouldContainExactly listOf("mlx5dv_query_device null0 comp_mask=0xa81")
                 all shouldBe
-                    Mlx5Attributes(0xa5, 64, setOf(CqeFormat.HASH, CqeFormat.CHECKSUM_AND_STRIDE), 0x5, 2, 7, 5)
+                    Mlx5Attributes(0xa1, 64, setOf(CqeFormat.HASH, CqeFormat.CHECKSUM_AND_STRIDE), 0x9, 2, 7, 5)
                 listOf(all.hasPadding(), all.hasRealTimeStamps(), all.compressesLarge()) shouldBe
                     listOf(true, true, false)
                 StandIn.set(Option.CAPS, -1)
