@@ -77,7 +77,7 @@ class DcSpec :
                     listOf(
                         "ibv_modify_qp state=1 mask=0x31", // STATE, PKEY_INDEX, PORT
                         "ibv_modify_qp state=2 mask=0x101", // STATE, PATH_MTU
-                        "ibv_modify_qp state=3 mask=0x12e01", // STATE, TIMEOUT, RETRY_CNT, RNR_RETRY, MAX_QP_RD_ATOMIC, SQ_PSN
+                        "ibv_modify_qp state=3 mask=0x12e01", // STATE, SQ_PSN, timeout, retries, reads
                     )
                 initiator.state() shouldBe QueuePairState.RTS
             }
