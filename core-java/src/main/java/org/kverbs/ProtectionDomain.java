@@ -344,7 +344,7 @@ public final class ProtectionDomain extends Resource {
      * int, long)}.
      *
      * @param attributes those of a queue pair of type DRIVER
-     * @throws IllegalArgumentException for another type, and if a queue of {@code attributes} belongs to another context
+     * @throws IllegalArgumentException for another type, or if a queue of {@code attributes} is of another context
      * @throws UnsupportedVerbException if the device or its library lacks the call
      * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
      */

@@ -496,7 +496,7 @@ public final class SendRequests {
         return this;
     }
 
-    /** Returns the index of the first request without a destination for {@link #to(AddressHandle, int, long)}, or -1. */
+    /** Returns the index of the first request without {@link #to(AddressHandle, int, long) a destination}, or -1. */
     int firstWithoutDestination() {
         for (int i = 0; i < size(); i++) {
             if (Memory.getLong(requests.at(i) + DriverAddress.AH) == 0) {

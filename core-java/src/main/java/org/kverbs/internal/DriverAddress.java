@@ -3,9 +3,9 @@ package org.kverbs.internal;
 import org.kverbs.internal.abi.IbvSendWr;
 
 /**
- * Where a {@code struct ibv_send_wr} carries the destination of a request on a queue pair of a driver's own type. verbs.h
- * has no place for it beside the address of an RDMA operation, so kverbs keeps it where only a bind of a memory window
- * has something else.
+ * Where a {@code struct ibv_send_wr} carries the destination of a request on a queue pair of a driver's own type.
+ * verbs.h has no place for it beside the address of an RDMA operation, so kverbs keeps it where only a bind of a memory
+ * window has something else.
  */
 public final class DriverAddress {
     private DriverAddress() {}

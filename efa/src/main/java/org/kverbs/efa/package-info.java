@@ -1,7 +1,7 @@
 /**
  * The door to the driver efa (the Elastic Fabric Adapter of Amazon EC2): calls of {@code libefa.so.1} that libibverbs
- * does not have. {@link org.kverbs.efa.Efa#of Efa.of} opens it for a context of {@code org.kverbs}; what it makes are the
- * queue pairs of {@code org.kverbs}.
+ * does not have. {@link org.kverbs.efa.Efa#of Efa.of} opens it for a context of {@code org.kverbs}; what it makes are
+ * the queue pairs of {@code org.kverbs}.
  *
  * <pre>{@code
  * EfaDevice efa = Efa.of(context);

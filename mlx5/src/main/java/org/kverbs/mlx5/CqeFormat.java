@@ -6,8 +6,8 @@ import java.util.Set;
 import org.kverbs.mlx5.internal.abi.Mlx5dvCqeCompResFormat;
 
 /**
- * What a compressed completion keeps of each message beside its length: {@code enum mlx5dv_cqe_comp_res_format}. Source:
- * {@code man 3 mlx5dv_create_cq}.
+ * What a compressed completion keeps of each message beside its length: {@code enum mlx5dv_cqe_comp_res_format}.
+ * Source: {@code man 3 mlx5dv_create_cq}.
  */
 public enum CqeFormat {
     /** {@code MLX5DV_CQE_RES_FORMAT_HASH}: the hash of receive-side scaling. */

@@ -1,7 +1,7 @@
 /**
  * The door to the driver mlx5 (NVIDIA ConnectX and BlueField): calls of {@code libmlx5.so.1} that libibverbs does not
- * have. {@link org.kverbs.mlx5.Mlx5#of Mlx5.of} opens it for a context of {@code org.kverbs}; what it makes are the queue
- * pairs and completion queues of {@code org.kverbs}.
+ * have. {@link org.kverbs.mlx5.Mlx5#of Mlx5.of} opens it for a context of {@code org.kverbs}; what it makes are the
+ * queue pairs and completion queues of {@code org.kverbs}.
  *
  * <pre>{@code
  * Mlx5Device mlx5 = Mlx5.of(context);

@@ -9,8 +9,8 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.DriverLibrary;
 
 /**
- * The exported functions of libefa.so.1 that kverbs calls, one method each. Pointers are {@code long}; a negative result
- * is {@code -errno}. Safe for any thread.
+ * The exported functions of libefa.so.1 that kverbs calls, one method each. Pointers are {@code long}; a negative
+ * result is {@code -errno}. Safe for any thread.
  */
 public final class Libefa {
 
@@ -39,7 +39,8 @@ public final class Libefa {
                     .of(context.device())
                     .driverLibrary(System.getProperty(FILE_PROPERTY, "libefa.so.1"));
         } catch (LibraryUnavailableException e) {
-            var missing = new UnsupportedVerbException(device, QUERY_DEVICE, Errno.ENOSYS, String.valueOf(e.getMessage()));
+            String reason = String.valueOf(e.getMessage());
+            var missing = new UnsupportedVerbException(device, QUERY_DEVICE, Errno.ENOSYS, reason);
             missing.initCause(e);
             throw missing;
         }
@@ -55,8 +56,8 @@ public final class Libefa {
                 device,
                 operation,
                 Errno.EOPNOTSUPP,
-                "The driver efa has it since rdma-core 26, for the Elastic Fabric Adapter of Amazon EC2, and this device"
-                        + " has another driver or an older library.");
+                "The driver efa has it since rdma-core 26, for the Elastic Fabric Adapter of Amazon EC2, and this"
+                        + " device has another driver or an older library.");
     }
 
     // man 3 efadv_query_device: 0 or errno; EOPNOTSUPP for a device of another driver

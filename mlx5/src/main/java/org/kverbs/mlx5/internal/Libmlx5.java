@@ -11,8 +11,8 @@ import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.DriverLibrary;
 
 /**
- * The exported functions of libmlx5.so.1 that kverbs calls, one method each. Pointers are {@code long}; a negative result
- * is {@code -errno}. Safe for any thread.
+ * The exported functions of libmlx5.so.1 that kverbs calls, one method each. Pointers are {@code long}; a negative
+ * result is {@code -errno}. Safe for any thread.
  */
 public final class Libmlx5 {
 
@@ -44,7 +44,8 @@ public final class Libmlx5 {
                 return new Libmlx5(loaded);
             }
         } catch (LibraryUnavailableException e) {
-            var missing = new UnsupportedVerbException(device, IS_SUPPORTED, Errno.ENOSYS, String.valueOf(e.getMessage()));
+            String reason = String.valueOf(e.getMessage());
+            var missing = new UnsupportedVerbException(device, IS_SUPPORTED, Errno.ENOSYS, reason);
             missing.initCause(e);
             throw missing;
         }
