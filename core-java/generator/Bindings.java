@@ -9,7 +9,7 @@ import java.util.Locale;
  * The list of the bound types and constants from bindings.txt. The comment at the top of that file describes its
  * grammar.
  */
-record Bindings(List<String> headers, List<Binding> all) {
+record Bindings(String packageName, List<String> headers, List<Binding> all) {
 
     enum Kind { STRUCT, UNION, ENUM, CONSTANTS }
 
@@ -25,17 +25,19 @@ record Bindings(List<String> headers, List<Binding> all) {
     }
 
     static Bindings read(Path path) throws IOException {
+        String packageName = "";
         List<String> headers = new ArrayList<>();
         List<Binding> all = new ArrayList<>();
         for (String line : Files.readAllLines(path)) {
             List<String> words = List.of(line.replaceFirst("#.*", "").trim().split("\\s+"));
             switch (words.get(0)) {
                 case "" -> { }
+                case "package" -> packageName = words.get(1);
                 case "header" -> headers.add(words.get(1));
                 default -> all.add(binding(headers.getLast(), words));
             }
         }
-        return new Bindings(headers, all);
+        return new Bindings(packageName, headers, all);
     }
 
     private static Binding binding(String header, List<String> words) {
@@ -46,7 +48,7 @@ record Bindings(List<String> headers, List<Binding> all) {
                 new Binding(header, Kind.valueOf(first.toUpperCase(Locale.ROOT)), camelCase(rest.get(0)), rest);
             case "constants" -> new Binding(header, Kind.CONSTANTS, rest.get(0), rest.subList(1, rest.size()));
             default -> throw new GeneratorException("bindings.txt: a line begins with '" + first
-                + "'; only header, struct, union, enum and constants are known.");
+                + "'; only package, header, struct, union, enum and constants are known.");
         };
     }
 

@@ -8,7 +8,7 @@ final class JavaWriter {
 
     private JavaWriter() {}
 
-    static String struct(Bindings.Binding binding, Layout layout) {
+    static String struct(String packageName, Bindings.Binding binding, Layout layout) {
         String doc = "{@code " + binding.cType() + "}: size and offsets of the fields, in bytes.";
         if (layout.movable()) {
             doc += "\n * It embeds a pthread_mutex_t: what is marked so is for x86_64 and moves with the mutex's size.";
@@ -18,10 +18,11 @@ final class JavaWriter {
         for (Layout.Field field : layout.fields) {
             line(body, field.javaName(), field.offset(), true, field.cType() + (field.movable() ? "; " + MOVES : ""));
         }
-        return file(binding, doc, body);
+        return file(packageName, binding, doc, body);
     }
 
-    static String constants(Bindings.Binding binding, List<String> names, Map<String, Long> values) {
+    static String constants(
+            String packageName, Bindings.Binding binding, List<String> names, Map<String, Long> values) {
         String doc = binding.kind() == Bindings.Kind.ENUM
             ? "{@code " + binding.cType() + "}."
             : "Constants of {@code <" + binding.header() + ">}, values for Linux.";
@@ -29,7 +30,7 @@ final class JavaWriter {
         for (String name : names) {
             line(body, name, values.get(name), false, "");
         }
-        return file(binding, doc, body);
+        return file(packageName, binding, doc, body);
     }
 
     static String packageInfo(String packageName) {
@@ -41,9 +42,9 @@ final class JavaWriter {
             + " */\npackage " + packageName + ";\n";
     }
 
-    private static String file(Bindings.Binding binding, String doc, CharSequence body) {
+    private static String file(String packageName, Bindings.Binding binding, String doc, CharSequence body) {
         return MARK + "<" + binding.header() + ">; do not edit.\n"
-            + "package " + Generate.PACKAGE + ";\n\n"
+            + "package " + packageName + ";\n\n"
             + "/**" + (doc.contains("\n") ? "\n * " + doc + "\n */\n" : " " + doc + " */\n")
             + "public final class " + binding.className() + " {\n"
             + "    private " + binding.className() + "() {}\n\n" + body + "}\n";

@@ -16,11 +16,16 @@ module org.kverbs {
     exports org.kverbs.internal to
             org.kverbs.coroutines,
             org.kverbs.dsl,
-            org.kverbs.embedded;
+            org.kverbs.efa,
+            org.kverbs.embedded,
+            org.kverbs.mlx5;
     exports org.kverbs.internal.abi to
-            org.kverbs.embedded;
+            org.kverbs.efa,
+            org.kverbs.embedded,
+            org.kverbs.mlx5;
     exports org.kverbs.internal.memory to
-            org.kverbs.embedded;
+            org.kverbs.embedded,
+            org.kverbs.mlx5;
 
     uses org.kverbs.spi.VerbsProvider;
 

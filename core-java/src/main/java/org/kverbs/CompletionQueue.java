@@ -28,6 +28,7 @@ import org.kverbs.internal.abi.IbvModifyCqAttr;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.internal.values.Ranges;
 import org.kverbs.spi.CompletionQueueOps;
+import org.kverbs.spi.DriverObjects;
 
 /**
  * A queue of completions of work requests ({@code struct ibv_cq}). One completion queue can serve any number of queue
@@ -67,7 +68,8 @@ public final class CompletionQueue extends Resource {
     }
 
     /** Makes a queue; see {@link Context#completionQueue(CompletionQueueAttributes)}. */
-    static CompletionQueue make(Context context, CompletionQueueAttributes attributes) {
+    static CompletionQueue make(
+            Context context, CompletionQueueAttributes attributes, @Nullable DriverObjects driver) {
         CompletionChannel channel = attributes.channel();
         ProtectionDomain domain = attributes.options().parentDomain();
         if (channel != null) {
@@ -78,16 +80,23 @@ public final class CompletionQueue extends Resource {
         }
         String operation = "%s(%s, cqe=%d, comp_vector=%d%s)"
                 .formatted(
-                        attributes.extended() ? "ibv_create_cq_ex" : "ibv_create_cq",
+                        nameOfCall(attributes, driver),
                         context.device().name(),
                         attributes.entries(),
                         attributes.vector(),
                         attributes.options().isNone() ? "" : ", " + attributes.options());
         return create(
-                errno -> refusal(context, attributes, operation, errno),
-                () -> makeHandle(context, attributes),
+                errno -> refusal(context, attributes, driver, operation, errno),
+                () -> makeHandle(context, attributes, driver),
                 h -> new CompletionQueue(context, attributes, h),
                 parents(context, attributes));
+    }
+
+    private static String nameOfCall(CompletionQueueAttributes attributes, @Nullable DriverObjects driver) {
+        if (driver != null) {
+            return driver.function();
+        }
+        return attributes.extended() ? "ibv_create_cq_ex" : "ibv_create_cq";
     }
 
     private static void requireOf(Context context, Context actual, Resource part, String name) {
@@ -107,7 +116,8 @@ public final class CompletionQueue extends Resource {
         return Arrays.stream(parents).map(parent -> parent.lifetime).toArray(Lifetime[]::new);
     }
 
-    private static long makeHandle(Context context, CompletionQueueAttributes attributes) {
+    private static long makeHandle(
+            Context context, CompletionQueueAttributes attributes, @Nullable DriverObjects driver) {
         if (!attributes.extended()) {
             CompletionChannel channel = attributes.channel();
             return context.verbs.createCompletionQueue(
@@ -116,13 +126,23 @@ public final class CompletionQueue extends Resource {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment init = arena.allocate(IbvCqInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
             attributes.writeTo(init);
-            return context.verbs.createCompletionQueueEx(init);
+            return driver == null
+                    ? context.verbs.createCompletionQueueEx(init)
+                    : context.verbs.driver().createCompletionQueue(() -> driver.create(context.verbs, init));
         }
     }
 
     private static RuntimeException refusal(
-            Context context, CompletionQueueAttributes attributes, String operation, int errno) {
+            Context context,
+            CompletionQueueAttributes attributes,
+            @Nullable DriverObjects driver,
+            String operation,
+            int errno) {
         boolean isMissing = errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS;
+        if (isMissing && driver != null) {
+            String needs = (driver.needs() + " " + attributes.options().needs()).strip();
+            return SystemErrors.optional(context.device().name(), operation, errno, needs);
+        }
         if (isMissing && !attributes.options().isNone()) {
             return SystemErrors.optional(
                     context.device().name(), operation, errno, attributes.options().needs());

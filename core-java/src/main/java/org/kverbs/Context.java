@@ -36,6 +36,7 @@ import org.kverbs.internal.abi.IbvDeviceAttrEx;
 import org.kverbs.internal.abi.IbvGid;
 import org.kverbs.internal.abi.IbvGidEntry;
 import org.kverbs.internal.abi.IbvPortAttr;
+import org.kverbs.spi.DriverObjects;
 import org.kverbs.spi.VerbsContext;
 
 /**
@@ -370,7 +371,18 @@ public final class Context extends Resource {
      * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
      */
     public CompletionQueue completionQueue(CompletionQueueAttributes attributes) {
-        return CompletionQueue.make(this, attributes);
+        return CompletionQueue.make(this, attributes, null);
+    }
+
+    /**
+     * Makes an extended completion queue by a driver's own call, for modules that know the driver, such as kverbs-mlx5.
+     *
+     * @throws IllegalArgumentException if the channel or the parent domain belongs to another context
+     * @throws UnsupportedVerbException if the device or its library lacks the call or an option
+     * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
+     */
+    public CompletionQueue completionQueue(CompletionQueueAttributes attributes, DriverObjects driver) {
+        return CompletionQueue.make(this, attributes.asExtended(), driver);
     }
 
     /**

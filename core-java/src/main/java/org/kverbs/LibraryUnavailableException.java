@@ -117,11 +117,14 @@ public class LibraryUnavailableException extends RdmaException {
     private record Packages(String debian, String fedora) {}
 
     /**
-     * Returns the packages of a library: of libNAME.so.N, libNAMEN in Debian and libNAME in Fedora. Empty if the name
-     * of the file is not that of a library.
+     * Returns the packages of a library: of libNAME.so.N, libNAMEN in Debian and libNAME in Fedora; the libraries of
+     * drivers are together in one. Empty if the name of the file is not that of a library.
      */
     private static Optional<Packages> packages(String library) {
         String file = library.substring(library.lastIndexOf('/') + 1);
+        if (file.startsWith("libmlx5.so.") || file.startsWith("libefa.so.")) {
+            return Optional.of(new Packages("ibverbs-providers", "libibverbs"));
+        }
         int suffix = file.indexOf(".so.");
         return suffix < 0
                 ? Optional.empty()

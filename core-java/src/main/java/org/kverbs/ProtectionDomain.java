@@ -31,6 +31,7 @@ import org.kverbs.internal.abi.IbvSrqInitAttrEx;
 import org.kverbs.internal.abi.IbvSrqInitAttrMask;
 import org.kverbs.internal.abi.IbvSrqType;
 import org.kverbs.internal.values.Ranges;
+import org.kverbs.spi.DriverQueuePairs;
 
 /**
  * A protection domain ({@code struct ibv_pd}). A queue pair can use only memory regions, memory windows and address
@@ -310,12 +311,7 @@ public final class ProtectionDomain extends Resource {
      * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
      */
     public QueuePair queuePair(QueuePairInitAttributes attributes) {
-        var parents = new ArrayList<Resource>(List.of(this, attributes.sendCq(), attributes.recvCq()));
-        if (attributes.srq() != null) {
-            parents.add(attributes.srq());
-        }
-        parents.forEach(this::requireSameContext);
-        attributes.requireFittingReceives();
+        Resource[] parents = requireFitting(attributes);
         try (Arena arena = Arena.ofConfined()) {
             boolean extended = attributes.extended();
             MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
@@ -327,8 +323,49 @@ public final class ProtectionDomain extends Resource {
                     errno -> refusal(attributes, operation, errno),
                     () -> extended ? createExtended(attributes, init) : context.verbs.createQueuePair(handle, init),
                     h -> new QueuePair(
-                            this, attributes, Structures.CAPABILITIES.read(init.asSlice(IbvQpInitAttr.CAP)), h),
-                    parents.toArray(Resource[]::new));
+                            this, attributes, Structures.CAPABILITIES.read(init.asSlice(IbvQpInitAttr.CAP)), h, null),
+                    parents);
+        }
+    }
+
+    private Resource[] requireFitting(QueuePairInitAttributes attributes) {
+        var parents = new ArrayList<Resource>(List.of(this, attributes.sendCq(), attributes.recvCq()));
+        if (attributes.srq() != null) {
+            parents.add(attributes.srq());
+        }
+        parents.forEach(this::requireSameContext);
+        attributes.requireFittingReceives();
+        return parents.toArray(Resource[]::new);
+    }
+
+    /**
+     * Makes a queue pair of a driver's own type in state RESET, for modules that know the driver, such as kverbs-mlx5
+     * and kverbs-efa. Each request on an extended one carries its destination: {@link SendRequests#to(AddressHandle,
+     * int, long)}.
+     *
+     * @param attributes those of a queue pair of type DRIVER
+     * @throws IllegalArgumentException for another type, or if a queue of {@code attributes} is of another context
+     * @throws UnsupportedVerbException if the device or its library lacks the call
+     * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
+     */
+    public QueuePair queuePair(QueuePairInitAttributes attributes, DriverQueuePairs driver) {
+        if (attributes.type() != QueuePairType.DRIVER) {
+            throw new IllegalArgumentException(
+                    driver.function() + " makes queue pairs of type DRIVER, not " + attributes.type());
+        }
+        Resource[] parents = requireFitting(attributes);
+        String operation = driver.function() + "(" + context.device().name() + ", " + attributes + ")";
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
+            attributes.writeTo(init, handle, true);
+            return create(
+                    errno -> errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS
+                            ? SystemErrors.optional(context.device().name(), operation, errno, driver.needs())
+                            : refusal(attributes, operation, errno),
+                    () -> driver.create(context.verbs, init),
+                    h -> new QueuePair(
+                            this, attributes, Structures.CAPABILITIES.read(init.asSlice(IbvQpInitAttr.CAP)), h, driver),
+                    parents);
         }
     }
 

@@ -32,6 +32,7 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvGid;
 import org.kverbs.internal.abi.IbvQp;
 import org.kverbs.internal.memory.Memory;
+import org.kverbs.spi.DriverQueuePairs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.VerbsContext;
 
@@ -55,7 +56,6 @@ public final class QueuePair extends Resource {
     private final QueuePairInitAttributes asked;
     private final QueuePairCapabilities capabilities;
     private final long handle;
-    private final int number;
     private final QueuePairControl control;
     private final SendPoster sends;
     private final ReceivePoster receives;
@@ -65,32 +65,43 @@ public final class QueuePair extends Resource {
      */
     private final Set<Membership> memberships = ConcurrentHashMap.newKeySet();
 
-    QueuePair(ProtectionDomain pd, QueuePairInitAttributes asked, QueuePairCapabilities capabilities, long handle) {
+    QueuePair(
+            ProtectionDomain pd,
+            QueuePairInitAttributes asked,
+            QueuePairCapabilities capabilities,
+            long handle,
+            @Nullable DriverQueuePairs driver) {
         super(new Lifetime(Turn.USERS, parents(pd, asked)));
         this.pd = pd;
         this.asked = asked;
         this.type = asked.type();
         this.capabilities = capabilities;
         this.handle = handle;
-        this.number = Memory.at(handle, IbvQp.SIZE).get(JAVA_INT, IbvQp.QP_NUM);
+        int number = Memory.at(handle, IbvQp.SIZE).get(JAVA_INT, IbvQp.QP_NUM);
         this.control = new QueuePairControl(this, pd.context(), type, number, handle);
         VerbsContext verbs = pd.context().verbs;
         if (asked.extended()) {
             asked.sendCq().expectExtendedPosts();
             asked.recvCq().expectExtendedPosts();
         }
-        QueuePairOps ops = asked.extended()
+        QueuePairOps ops = driver == null
+                ? ops(verbs)
+                : driver.ops(verbs, handle, capabilities.maxSendSge(), capabilities.maxInlineData());
+        this.sends = new SendPoster(this, ops);
+        this.receives =
+                new ReceivePoster(this, "ibv_post_recv", ops, capabilities.maxRecvWr(), capabilities.maxRecvSge());
+        pd.context().eventSources.put(handle, this);
+        lifetime.begin(this, Ending.of(this::describe, this::destroy).quiescing(this::quiesce));
+    }
+
+    private QueuePairOps ops(VerbsContext verbs) {
+        return asked.extended()
                 ? verbs.extendedQueuePairOps(
                         handle,
                         capabilities.maxSendSge(),
                         capabilities.maxInlineData(),
                         OptionalOperations.of(asked.features()))
                 : verbs.queuePairOps(handle);
-        this.sends = new SendPoster(this, ops);
-        this.receives =
-                new ReceivePoster(this, "ibv_post_recv", ops, capabilities.maxRecvWr(), capabilities.maxRecvSge());
-        pd.context().eventSources.put(handle, this);
-        lifetime.begin(this, Ending.of(this::describe, this::destroy).quiescing(this::quiesce));
     }
 
     private static Lifetime[] parents(ProtectionDomain pd, QueuePairInitAttributes asked) {
@@ -114,9 +125,12 @@ public final class QueuePair extends Resource {
         return type;
     }
 
-    /** Returns the number by which peers address this queue pair, 24 bits ({@code qp_num}). */
+    /**
+     * Returns the number by which peers address this queue pair, 24 bits ({@code qp_num}). A DC target of mlx5 has it
+     * from RTR on.
+     */
     public int number() {
-        return number;
+        return control.number();
     }
 
     /** Returns the sequence number of the first packet after {@link #connect}: a random number of 24 bits. */
@@ -470,7 +484,8 @@ public final class QueuePair extends Resource {
      * follow a null pointer.
      */
     private void requireOwnReceiveQueue(int count) {
-        if (asked.srq() != null || type == QueuePairType.XRC_SEND) {
+        boolean isDriversWithout = type == QueuePairType.DRIVER && capabilities.maxRecvWr() == 0;
+        if (asked.srq() != null || type == QueuePairType.XRC_SEND || isDriversWithout) {
             throw SystemErrors.workRequest("ibv_post_recv(" + describe() + ")", Errno.EINVAL, 0, count);
         }
     }
@@ -493,6 +508,6 @@ public final class QueuePair extends Resource {
 
     @Override
     public String describe() {
-        return "queue pair " + number + " (" + type + ") on " + pd.context().device().name();
+        return "queue pair " + number() + " (" + type + ") on " + pd.context().device().name();
     }
 }

@@ -116,7 +116,7 @@ final class QueuePairConnector {
                 qp.number(),
                 qp.psn(),
                 port.activeMtu() == Mtu.UNKNOWN ? 0 : port.activeMtu().bytes(),
-                qp.type() == QueuePairType.UD ? options.qkey() : 0);
+                qp.type() == QueuePairType.UD || qp.type() == QueuePairType.DRIVER ? options.qkey() : 0);
     }
 
     AddressAttributes addressOf(QueuePairEndpoint remote) {

@@ -1,5 +1,6 @@
 package org.kverbs;
 
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
@@ -14,9 +15,11 @@ import org.kverbs.attributes.QueuePairType;
 import org.kverbs.attributes.TransportType;
 import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvQp;
 import org.kverbs.internal.abi.IbvQpAttr;
 import org.kverbs.internal.abi.IbvQpAttrMask;
 import org.kverbs.internal.abi.IbvQpInitAttr;
+import org.kverbs.internal.memory.Memory;
 
 /** Changes and queries the attributes of a queue pair of any type. */
 final class QueuePairControl {
@@ -27,7 +30,7 @@ final class QueuePairControl {
     private final Resource owner;
     private final Context context;
     private final QueuePairType type;
-    private final int number;
+    private volatile int number;
     private final long handle;
     private final int psn = ThreadLocalRandom.current().nextInt(1 << 24);
 
@@ -51,6 +54,11 @@ final class QueuePairControl {
         return number;
     }
 
+    /** Reads the number again: that of a DC target of mlx5 is another after the step to RTR. */
+    private void readNumber() {
+        number = Memory.at(handle, IbvQp.SIZE).get(JAVA_INT, IbvQp.QP_NUM);
+    }
+
     /** Returns the sequence number of the first packet after {@link #connect}: a random number of 24 bits. */
     int psn() {
         return psn;
@@ -69,6 +77,7 @@ final class QueuePairControl {
                 TransportType transport = context.device().transportType();
                 throw SystemErrors.modifyQueuePair(number, transport, type, from, to, attributes.mask(), -result);
             }
+            readNumber();
         } finally {
             owner.lifetime.exit();
         }

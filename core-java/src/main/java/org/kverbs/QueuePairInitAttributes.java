@@ -136,10 +136,12 @@ public record QueuePairInitAttributes(
      */
     void writeTo(MemorySegment init, long pd, boolean all) {
         writeTo(init);
-        int mask = IbvQpInitAttrMask.IBV_QP_INIT_ATTR_PD | IbvQpInitAttrMask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+        boolean isDrivers = type == QueuePairType.DRIVER; // the driver's module sets the operations
+        int mask = IbvQpInitAttrMask.IBV_QP_INIT_ATTR_PD
+                | (isDrivers ? 0 : IbvQpInitAttrMask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
         init.set(JAVA_INT, IbvQpInitAttrEx.COMP_MASK, mask);
         init.set(JAVA_LONG, IbvQpInitAttrEx.PD, pd);
-        init.set(JAVA_LONG, IbvQpInitAttrEx.SEND_OPS_FLAGS, operations(all));
+        init.set(JAVA_LONG, IbvQpInitAttrEx.SEND_OPS_FLAGS, isDrivers ? 0 : operations(all));
     }
 
     /** Refuses a type and a shared receive queue that do not fit. */

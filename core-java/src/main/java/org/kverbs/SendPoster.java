@@ -41,7 +41,11 @@ final class SendPoster implements Posting<SendRequests> {
     SendPoster(QueuePair owner, QueuePairOps ops) {
         this.owner = owner;
         this.ops = ops;
-        this.isAddressed = owner.type() == QueuePairType.UD || owner.type() == QueuePairType.XRC_SEND;
+        this.isAddressed = switch (owner.type()) {
+            case UD, XRC_SEND -> true;
+            case DRIVER -> owner.capabilities().maxSendWr() > 0;
+            default -> false;
+        };
         this.operations = OptionalOperations.of(owner.features());
     }
 
@@ -114,13 +118,20 @@ final class SendPoster implements Posting<SendRequests> {
 
     /** Refuses a list with a request that does not say where it goes. */
     private void requireAddresses(SendRequests requests) {
-        boolean datagrams = owner.type() == QueuePairType.UD;
-        int index = datagrams ? requests.firstUnaddressed() : requests.firstWithoutQueue();
+        int index = switch (owner.type()) {
+            case UD -> requests.firstUnaddressed();
+            case XRC_SEND -> requests.firstWithoutQueue();
+            default -> requests.firstWithoutDestination();
+        };
         if (index >= 0) {
-            String advice = datagrams
-                    ? "A request of a UD queue pair needs an address: add to(addressHandle, queuePairNumber, qkey)."
-                    : "A request of an XRC_SEND queue pair names a queue of the peer: add"
-                            + " toSharedReceiveQueue(number).";
+            String advice = switch (owner.type()) {
+                case UD -> "A request of a UD queue pair needs an address: add to(addressHandle, queuePairNumber,"
+                        + " qkey). It is a send: no other request has an address there.";
+                case XRC_SEND -> "A request of an XRC_SEND queue pair names a queue of the peer: add"
+                        + " toSharedReceiveQueue(number).";
+                default -> "A request of a queue pair of a driver's own type needs a destination: add"
+                        + " to(addressHandle, number, key).";
+            };
             throw new WorkRequestException(call(), Errno.EINVAL, advice, index, requests.size());
         }
     }

@@ -10,6 +10,7 @@ import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.FlushPlacement;
 import org.kverbs.attributes.MemoryWindowType;
 import org.kverbs.attributes.QueuePairCapabilities;
+import org.kverbs.internal.DriverAddress;
 import org.kverbs.internal.InlineArea;
 import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.WorkRequestArena;
@@ -168,6 +169,7 @@ public final class SendRequests {
         Memory.putInt(request + IbvSendWr.SEND_FLAGS, 0);
         // rxe refuses a bind if an earlier request left a value here
         Memory.putInt(request + IbvSendWr.IMM_DATA, 0);
+        Memory.putLong(request + DriverAddress.AH, 0);
         return this;
     }
 
@@ -448,7 +450,8 @@ public final class SendRequests {
     }
 
     /**
-     * Sets the destination of a UD message.
+     * Sets the destination of a UD message, or of a request on a queue pair of a driver's own type ({@code
+     * QueuePairType.DRIVER}).
      *
      * @param address the path to the receiver's port
      * @param queuePairNumber the number of the receiver's queue pair
@@ -456,13 +459,51 @@ public final class SendRequests {
      *     1, section 10.2.5)
      */
     public SendRequests to(AddressHandle address, int queuePairNumber, int qkey) {
-        long request = request();
-        Memory.putLong(request + IbvSendWr.WR_UD_AH, address.handle());
-        Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QPN, queuePairNumber);
-        Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QKEY, qkey);
-        use(address);
-        addressed = true;
+        to(address, queuePairNumber, Integer.toUnsignedLong(qkey));
+        addressed |= isSend(Memory.getInt(request() + IbvSendWr.OPCODE));
         return this;
+    }
+
+    private static boolean isSend(int opcode) {
+        return opcode == IbvWrOpcode.IBV_WR_SEND
+                || opcode == IbvWrOpcode.IBV_WR_SEND_WITH_IMM
+                || opcode == IbvWrOpcode.IBV_WR_SEND_WITH_INV;
+    }
+
+    /**
+     * Sets the destination of a request, whatever its operation, on a queue pair of a driver's own type ({@code
+     * QueuePairType.DRIVER}), such as a DC initiator of mlx5 or an SRD queue pair of EFA. Other queue pairs ignore it.
+     *
+     * @param address the path to the receiver's port
+     * @param number the receiver's number: of a DC target, or of a queue pair
+     * @param key the key that the receiver was made with: the access key of a DC target, 64 bits, or a Q_Key
+     * @throws IllegalStateException for a bind of a memory window, which goes nowhere
+     */
+    public SendRequests to(AddressHandle address, int number, long key) {
+        long request = request();
+        if (Memory.getInt(request + IbvSendWr.OPCODE) == IbvWrOpcode.IBV_WR_BIND_MW) {
+            throw new IllegalStateException("a bind of a memory window goes to no peer: leave out its to()");
+        }
+        if (isSend(Memory.getInt(request + IbvSendWr.OPCODE))) { // other requests have the peer's memory in this place
+            Memory.putLong(request + IbvSendWr.WR_UD_AH, address.handle());
+            Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QPN, number);
+            Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QKEY, (int) key);
+        }
+        Memory.putLong(request + DriverAddress.AH, address.handle());
+        Memory.putInt(request + DriverAddress.NUMBER, number);
+        Memory.putLong(request + DriverAddress.KEY, key);
+        use(address);
+        return this;
+    }
+
+    /** Returns the index of the first request without {@link #to(AddressHandle, int, long) a destination}, or -1. */
+    int firstWithoutDestination() {
+        for (int i = 0; i < size(); i++) {
+            if (Memory.getLong(requests.at(i) + DriverAddress.AH) == 0) {
+                return i;
+            }
+        }
+        return -1;
     }
 
     /**

@@ -13,6 +13,8 @@ private val published =
     mapOf(
         "kverbs-core" to "core-java",
         "kverbs-embedded" to "embedded",
+        "kverbs-mlx5" to "mlx5",
+        "kverbs-efa" to "efa",
         "kverbs-dsl" to "dsl",
         "kverbs-coroutines" to "coroutines",
         "kverbs-serialization" to "serialization",

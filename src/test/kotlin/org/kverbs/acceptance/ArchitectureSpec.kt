@@ -29,6 +29,8 @@ private val modulesBelow =
     mapOf(
         "core-java" to setOf(),
         "embedded" to setOf("core-java"),
+        "mlx5" to setOf("core-java"),
+        "efa" to setOf("core-java"),
         "dsl" to setOf("core-java"),
         "coroutines" to setOf("core-java", "dsl"),
         "serialization" to setOf("core-java", "dsl", "coroutines"),
@@ -174,7 +176,7 @@ class ArchitectureSpec :
             val shown =
                 all
                     .filter { it.modifiers.contains(JavaModifier.PUBLIC) }
-                    .filter { modules.moduleOf(it) in setOf("core-java", "embedded") }
+                    .filter { modules.moduleOf(it) in setOf("core-java", "embedded", "mlx5", "efa") }
                     .filter { "internal" !in it.packageName.split('.') }
             val methods =
                 shown

@@ -4,7 +4,8 @@
  * <pre>
  *   lives       Lifetime (with Guard and Traces): which resource was made from which, and how each is closed
  *   providers   Providers: those that ServiceLoader found
- *   work        WorkRequestArena, InlineArea, RequestLimits: work requests in native memory
+ *   work        WorkRequestArena, InlineArea, RequestLimits, DriverAddress: work requests in native
+ *               memory
  *   errors      ErrorAdvice, ConnectionAdvice, ErrnoNames, Refusal, QueuePairTransitions, MemlockLimit,
  *               DeviceNodes: the sentences of error messages
  *   others      SocketAddresses, SysfsCounters

@@ -72,6 +72,11 @@ public interface VerbsContext {
         return CounterVerbs.NONE;
     }
 
+    /** Returns what modules that know the device's driver need. */
+    default DriverVerbs driver() {
+        return DriverVerbs.NONE;
+    }
+
     // Queries
 
     /** Fills {@code struct ibv_device_attr} ({@code ibv_query_device}). */

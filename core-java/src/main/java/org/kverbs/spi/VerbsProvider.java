@@ -46,6 +46,16 @@ public interface VerbsProvider {
     }
 
     /**
+     * Loads the library of a driver for the devices of libibverbs, or returns null if this provider is another.
+     *
+     * @param file the file name of the library ({@code libmlx5.so.1}), or its path
+     * @throws org.kverbs.LibraryUnavailableException if it cannot be loaded; the message has the reason
+     */
+    default @Nullable DriverLibrary driverLibrary(String file) {
+        return null;
+    }
+
+    /**
      * Returns the state of the protection of registered memory against fork(), an {@code enum ibv_fork_status}. A
      * provider in Java returns {@code IBV_FORK_UNNEEDED}.
      *

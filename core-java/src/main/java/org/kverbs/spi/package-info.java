@@ -12,12 +12,13 @@
  *
  * <pre>
  *   VerbsProvider --> VerbsDevice --> VerbsOpenResult --> VerbsContext --> QueuePairOps, ReceiveOps, CompletionQueueOps
- *        |                                      '--> ClockVerbs, CounterVerbs, DomainVerbs, EceVerbs, FlowVerbs,
- *        |                                           OptionalMemoryVerbs, PacingVerbs, PortVerbs, XrcVerbs
- *        '--> ConnectionManager
+ *        |                                      '--> ClockVerbs, CounterVerbs, DomainVerbs, DriverVerbs, EceVerbs,
+ *        |                                           FlowVerbs, OptionalMemoryVerbs, PacingVerbs, PortVerbs, XrcVerbs
+ *        '--> ConnectionManager, DriverLibrary
  *
  *   above the seam    org.kverbs, org.kverbs.cm: call it
  *   below the seam    org.kverbs.internal.ffm, org.kverbs.embedded: implement it
+ *   beside the seam   org.kverbs.mlx5, org.kverbs.efa: implement DriverObjects, call DriverLibrary
  *   it depends on nothing
  * </pre>
  */

@@ -24,13 +24,16 @@ private val present: Enabled
         }
 
 /** The functions that a library exports to programs. */
-private fun exported(library: Path): List<String> {
+private fun exported(
+    library: Path,
+    vararg prefixes: String = arrayOf("ibv_", "rdma_"),
+): List<String> {
     val process = ProcessBuilder("nm", "-D", "--defined-only", "$library").start()
     val lines = process.inputReader().readLines()
     check(process.waitFor() == 0) { "nm ended with ${process.exitValue()}" }
     return lines
         .map { it.substringAfterLast(' ').substringBefore('@') }
-        .filter { name -> name.startsWith("ibv_") || name.startsWith("rdma_") }
+        .filter { name -> prefixes.any(name::startsWith) }
         .filter { name -> forDrivers.none(name::startsWith) }
         .distinct()
 }
@@ -53,10 +56,21 @@ class CompatibilitySpec :
 
         test("should have a row for each function that the installed libraries export")
             .config(enabledOrReasonIf = { present }) {
-                val all = libraries.flatMap(::exported)
+                val all = libraries.flatMap { exported(it) }
                 all.size shouldBeGreaterThan 100
                 (all - named).shouldBeEmpty()
             }
+
+        test("should have a row for each function that the doors to drivers call, and for each of libefa")
+            .config(enabledOrReasonIf = { present }) {
+            for ((module, least) in listOf("mlx5" to 4, "efa" to 3)) {
+                val source = (root / "$module/src/main/java/org/kverbs/$module/internal/Lib$module.java").readText()
+                val bound = Regex("\"(${module}dv_\\w+)\"").findAll(source).map { it.groupValues[1] }.toSet()
+                bound.size shouldBeGreaterThan least - 1
+                (bound - named).shouldBeEmpty()
+            }
+            (exported(folder / "libefa.so.1", "efadv_") - named).shouldBeEmpty()
+        }
 
         test("should have a row for each operation in the table of a device") {
             operations().size shouldBeGreaterThan 30

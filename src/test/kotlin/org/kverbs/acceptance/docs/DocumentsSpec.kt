@@ -89,9 +89,9 @@ class DocumentsSpec :
 
         test("should name calls in compatibility.md that the API has") {
             val classes =
-                (root / "api/kverbs-core.api").readText().split("\n\n").associateBy {
-                    it.substringBefore(" :").substringBefore(" {").substringAfterLast('/')
-                }
+                listOf("core", "mlx5", "efa")
+                    .flatMap { (root / "api/kverbs-$it.api").readText().split("\n\n") }
+                    .associateBy { it.substringBefore(" :").substringBefore(" {").substringAfterLast('/') }
             Regex("`([A-Z]\\w+)\\.(\\w+)`")
                 .findAll(Page.of("compatibility.md").prose)
                 .filter { found ->

@@ -22,6 +22,7 @@ import org.kverbs.spi.ClockVerbs;
 import org.kverbs.spi.CompletionQueueOps;
 import org.kverbs.spi.CounterVerbs;
 import org.kverbs.spi.DomainVerbs;
+import org.kverbs.spi.DriverVerbs;
 import org.kverbs.spi.EceVerbs;
 import org.kverbs.spi.FlowVerbs;
 import org.kverbs.spi.OptionalMemoryVerbs;
@@ -99,6 +100,11 @@ final class NativeContext implements VerbsContext {
     @Override
     public FlowVerbs flows() {
         return flows;
+    }
+
+    @Override
+    public DriverVerbs driver() {
+        return new NativeDriverVerbs(verbs, tables, extendedQueues);
     }
 
     @Override

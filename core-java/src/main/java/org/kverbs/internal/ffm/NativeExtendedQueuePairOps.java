@@ -3,6 +3,7 @@ package org.kverbs.internal.ffm;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import org.kverbs.internal.DriverAddress;
 import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.RequestLimits;
 import org.kverbs.internal.abi.Errno;
@@ -43,6 +44,10 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
     private final MemorySegment setInline;
     private final MemorySegment setEntry;
     private final MemorySegment setEntries;
+    /** What a queue pair of a driver's own type tells the driver the destination by; NULL for other queue pairs. */
+    private MemorySegment setDriverAddress = MemorySegment.NULL;
+
+    private long addressed;
 
     /**
      * Makes the data path of a queue pair.
@@ -87,6 +92,18 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         setEntries = function(IbvQpEx.WR_SET_SGE_LIST);
     }
 
+    /**
+     * Makes each request carry its destination ({@link DriverAddress}), and returns this.
+     *
+     * @param object the first argument of the function
+     * @param set tells the driver the destination; NULL for wr_set_ud_addr of this queue pair
+     */
+    NativeExtendedQueuePairOps addressing(long object, MemorySegment set) {
+        addressed = set.address() == 0 ? qp : object;
+        setDriverAddress = set.address() == 0 ? setAddress : set;
+        return this;
+    }
+
     private MemorySegment function(int offset) {
         return MemorySegment.ofAddress(Memory.getLong(qp + ContextTables.MUTEX_SHIFT + offset));
     }
@@ -123,6 +140,9 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         int opcode = Memory.getInt(request + IbvSendWr.OPCODE);
         int entries = Memory.getInt(request + IbvSendWr.NUM_SGE);
         if (opcode < 0 || opcode >= operations.length || operations[opcode].address() == 0 || entries > maxEntries) {
+            return false;
+        }
+        if (setDriverAddress.address() != 0 && Memory.getLong(request + DriverAddress.AH) == 0) {
             return false;
         }
         boolean isAligned = (Memory.getLong(request + IbvSendWr.WR_ATOMIC_REMOTE_ADDR) & 7) == 0;
@@ -191,6 +211,14 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         }
         if (namesQueues) {
             Downcalls.call(setQueue, qp, Memory.getInt(request + IbvSendWr.QP_TYPE_XRC_REMOTE_SRQN));
+        }
+        if (setDriverAddress.address() != 0) {
+            Downcalls.call(
+                    setDriverAddress,
+                    addressed,
+                    Memory.getLong(request + DriverAddress.AH),
+                    Memory.getInt(request + DriverAddress.NUMBER),
+                    Memory.getLong(request + DriverAddress.KEY));
         }
         tellData(request);
     }

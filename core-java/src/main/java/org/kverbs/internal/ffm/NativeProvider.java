@@ -9,6 +9,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.LibraryUnavailableException;
 import org.kverbs.RdmaSystemException;
@@ -17,6 +19,7 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvDevice;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ConnectionManager;
+import org.kverbs.spi.DriverLibrary;
 import org.kverbs.spi.ManagementPorts;
 import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsProvider;
@@ -32,6 +35,7 @@ public final class NativeProvider implements VerbsProvider {
      * The devices of all listings. They are never dropped, since libibverbs frees a device that is in no list any more.
      */
     private final List<NativeDevice> known = new ArrayList<>();
+    private final Map<String, DriverLibrary> drivers = new ConcurrentHashMap<>();
     private @Nullable NativeConnectionManager connections;
     private @Nullable Libibumad management;
 
@@ -112,6 +116,12 @@ public final class NativeProvider implements VerbsProvider {
             connections = made;
         }
         return made;
+    }
+
+    @Override
+    public DriverLibrary driverLibrary(String file) {
+        requireNativeAccess(file);
+        return drivers.computeIfAbsent(file, NativeDriverLibrary::new);
     }
 
     private static void requireNativeAccess(String library) {

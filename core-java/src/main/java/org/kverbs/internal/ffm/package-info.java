@@ -1,6 +1,6 @@
 /**
- * The provider of libibverbs and librdmacm, and the only package that calls native code: those two libraries, and the
- * few functions of the C library that waiting needs.
+ * The provider of libibverbs and librdmacm, and the only package that calls native code: those two libraries,
+ * those of drivers (NativeDriverLibrary), and the few functions of the C library that waiting needs.
  *
  * <pre>
  *   NativeProvider --> NativeDevice --> NativeContext --> Native*Ops       the seam's calls
