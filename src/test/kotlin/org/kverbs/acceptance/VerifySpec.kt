@@ -154,8 +154,8 @@ class VerifySpec :
 
         test("should boot the lab again with a newer Linux, for its specs and a part of the contract") {
             project(unit = emptyList()).use {
-                val reports = "cp new/lab/* $" + "KVERBS_LAB_OUT"
-                val newer = "cp new/newer/* $" + "KVERBS_LAB_OUT; exit 3"
+                val reports = "cat new/lab/TEST-0.xml > $" + "KVERBS_LAB_OUT/TEST-0.xml"
+                val newer = "cat new/newer/TEST-0.xml > $" + "KVERBS_LAB_OUT/TEST-0.xml; exit 3"
                 it.script(
                     "lab/lab.sh",
                     $$"echo \"lab runs: $KVERBS_LAB_KERNEL $KVERBS_LAB_LIBRARIES $1\"; [ \"$1\" != --setup ] || exit 0; " +
