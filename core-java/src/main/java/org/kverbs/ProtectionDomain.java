@@ -97,7 +97,7 @@ public final class ProtectionDomain extends Resource {
         Lifetime[] madeFrom = threads == null ? new Lifetime[] {lifetime} : new Lifetime[] {lifetime, threads.lifetime};
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment init = arena.allocate(IbvParentDomainInitAttr.SIZE, JAVA_LONG.byteAlignment());
-            init.set(JAVA_LONG, IbvParentDomainInitAttr.PD, handle);
+            init.set(JAVA_LONG, IbvParentDomainInitAttr.PD, root().handle); // drivers differ in nested parent domains
             init.set(JAVA_LONG, IbvParentDomainInitAttr.TD, threads == null ? 0 : threads.handle());
             return create(
                     errno -> context.refusal(Feature.PARENT_DOMAIN, operation, errno),
@@ -115,6 +115,22 @@ public final class ProtectionDomain extends Resource {
     /** Returns the thread domain of this parent domain, or null if it has none. */
     public @Nullable ThreadDomain threadDomain() {
         return threadDomain;
+    }
+
+    /**
+     * Returns whether a queue pair of this domain can use memory regions, memory windows and address handles of the
+     * other: if the two are the same domain, or if parent domains lead to the same domain.
+     */
+    public boolean sharesMemoryWith(ProtectionDomain other) {
+        return root() == other.root();
+    }
+
+    private ProtectionDomain root() {
+        ProtectionDomain domain = this;
+        while (domain.parent != null) {
+            domain = domain.parent;
+        }
+        return domain;
     }
 
     /** Returns the open device that this domain belongs to. */
@@ -343,7 +359,7 @@ public final class ProtectionDomain extends Resource {
     }
 
     private RdmaSystemException refusal(QueuePairInitAttributes attributes, String operation, int errno) {
-        boolean isMissing = errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS;
+        boolean isMissing = SystemErrors.isMissing(errno);
         if (isMissing && !attributes.features().isEmpty()) {
             return context.refusal(attributes.newestFeature(), operation, errno);
         }
@@ -443,7 +459,7 @@ public final class ProtectionDomain extends Resource {
     }
 
     private RdmaSystemException refusedQueue(String operation, int errno, SharedReceiveQueueAttributes attributes) {
-        return errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS
+        return SystemErrors.isMissing(errno)
                 ? context.refusal(Feature.XRC, operation, errno)
                 : SystemErrors.refused(operation, errno, () -> excess(attributes));
     }
