@@ -24,6 +24,7 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvCq;
 import org.kverbs.internal.abi.IbvCqAttrMask;
 import org.kverbs.internal.abi.IbvCqInitAttrEx;
+import org.kverbs.internal.abi.IbvCreateCqWcFlags;
 import org.kverbs.internal.abi.IbvModifyCqAttr;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.internal.values.Ranges;
@@ -39,6 +40,9 @@ import org.kverbs.spi.CompletionQueueOps;
 public final class CompletionQueue extends Resource {
 
     private static final int MOST_MODERATION = 0xffff;
+    /** The LID and the service level of a message's sender. */
+    private static final int SENDER =
+            IbvCreateCqWcFlags.IBV_WC_EX_WITH_SLID | IbvCreateCqWcFlags.IBV_WC_EX_WITH_SL;
 
     private final Context context;
     private final @Nullable CompletionChannel channel;
@@ -48,14 +52,14 @@ public final class CompletionQueue extends Resource {
     private final CompletionPoller poller;
     private final CompletionEvents events;
 
-    private CompletionQueue(Context context, CompletionQueueAttributes attributes, long handle) {
+    private CompletionQueue(Context context, CompletionQueueAttributes attributes, long handle, int wcFlags) {
         super(new Lifetime(Turn.FOUNDATIONS, lifetimes(parents(context, attributes))));
         this.context = context;
         this.channel = attributes.channel();
         this.handle = handle;
         this.options = attributes.options();
         this.ops = attributes.extended()
-                ? context.verbs.extendedCompletionQueueOps(handle, options.wcFlags())
+                ? context.verbs.extendedCompletionQueueOps(handle, wcFlags)
                 : context.verbs.completionQueueOps(handle);
         this.poller = new CompletionPoller(this, ops, CompletionField.mask(options.fields()));
         this.events = new CompletionEvents(context.verbs, handle);
@@ -83,10 +87,11 @@ public final class CompletionQueue extends Resource {
                         attributes.entries(),
                         attributes.vector(),
                         attributes.options().isNone() ? "" : ", " + attributes.options());
+        var wcFlags = new int[1];
         return create(
                 errno -> refusal(context, attributes, operation, errno),
-                () -> makeHandle(context, attributes),
-                h -> new CompletionQueue(context, attributes, h),
+                () -> makeHandle(context, attributes, wcFlags),
+                h -> new CompletionQueue(context, attributes, h, wcFlags[0]),
                 parents(context, attributes));
     }
 
@@ -107,23 +112,34 @@ public final class CompletionQueue extends Resource {
         return Arrays.stream(parents).map(parent -> parent.lifetime).toArray(Lifetime[]::new);
     }
 
-    private static long makeHandle(Context context, CompletionQueueAttributes attributes) {
+    /** Makes the native queue. An extended one gets the fields that {@code wcFlags} has afterwards. */
+    private static long makeHandle(Context context, CompletionQueueAttributes attributes, int[] wcFlags) {
         if (!attributes.extended()) {
             CompletionChannel channel = attributes.channel();
             return context.verbs.createCompletionQueue(
                     attributes.entries(), channel == null ? 0 : channel.handle(), attributes.vector());
         }
+        wcFlags[0] = attributes.options().wcFlags();
+        long cq = makeExtended(context, attributes, wcFlags[0]);
+        if (cq == -Errno.EOPNOTSUPP && (wcFlags[0] & CompletionField.TIMESTAMP.bit()) != 0) {
+            wcFlags[0] &= ~SENDER; // a completion of mlx4 has either these or a timestamp
+            cq = makeExtended(context, attributes, wcFlags[0]);
+        }
+        return cq;
+    }
+
+    private static long makeExtended(Context context, CompletionQueueAttributes attributes, int wcFlags) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment init = arena.allocate(IbvCqInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
             attributes.writeTo(init);
+            init.set(JAVA_LONG, IbvCqInitAttrEx.WC_FLAGS, wcFlags);
             return context.verbs.createCompletionQueueEx(init);
         }
     }
 
     private static RuntimeException refusal(
             Context context, CompletionQueueAttributes attributes, String operation, int errno) {
-        boolean isMissing = errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS;
-        if (isMissing && !attributes.options().isNone()) {
+        if (SystemErrors.isMissing(errno) && !attributes.options().isNone()) {
             return SystemErrors.optional(
                     context.device().name(), operation, errno, attributes.options().needs());
         }
