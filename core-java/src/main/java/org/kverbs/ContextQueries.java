@@ -43,8 +43,8 @@ final class ContextQueries {
 
     /**
      * Returns whether the attributes of the device let it have a feature whose call was refused. A driver can have the
-     * calls for devices that lack the feature, and then any errno is the answer. The caller has entered the guard of the
-     * context or of an object made from it.
+     * calls for devices that lack the feature, and then any errno is the answer. The caller has entered the guard of
+     * the context or of an object made from it.
      */
     static boolean offers(Context context, Feature feature, int errno) {
         if (feature != Feature.DEVICE_MEMORY && feature != Feature.RATE_LIMIT && feature != Feature.XRC) {

@@ -93,8 +93,8 @@ public abstract class Resource implements AutoCloseable {
      * pair, kverbs does not learn.
      *
      * <p>The call runs beside kverbs' posts and polls by other threads, and a poll of its own takes completions from
-     * kverbs. It must not wait for a thread that closes this resource or what it was made from: that close waits for the
-     * call. A close by the call itself throws IllegalStateException and does nothing. What the call throws passes
+     * kverbs. It must not wait for a thread that closes this resource or what it was made from: that close waits for
+     * the call. A close by the call itself throws IllegalStateException and does nothing. What the call throws passes
      * through.
      *
      * <p>The pointer is one of libibverbs or librdmacm, which the program loads from the same file, and calls by {@code

@@ -25,7 +25,7 @@ internal class CallRulesSpec :
                 val qp = bench.queuePair()
                 for (resource in listOf(qp, bench.pd, bench.context)) {
                     val refusal = shouldThrow<IllegalStateException> { qp.callNative { resource.close() } }
-                    refusal.message shouldContain "${resource.describe()} can't be closed inside callNative of queue pair"
+                    refusal.message shouldContain "${resource.describe()} can't be closed inside callNative of"
                     resource.isOpen shouldBe true
                 }
                 qp.callNative { bench.mr.callNative { } }

@@ -122,7 +122,7 @@ internal class DriverQuirksSpec :
             }
         }
 
-        test("should make a parent domain of a parent domain from the domain itself, since drivers differ in the other") {
+        test("should make a parent domain of a parent domain from the domain at the root") {
             NullBench().use { bench ->
                 val outer = bench.pd.parentDomain(bench.context.threadDomain())
                 val inner = outer.parentDomain()

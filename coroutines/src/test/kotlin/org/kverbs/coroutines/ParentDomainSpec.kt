@@ -7,8 +7,8 @@ import io.kotest.matchers.string.shouldContain
 import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
 import org.kverbs.attributes.AccessFlag.ON_DEMAND
 import org.kverbs.attributes.AccessFlag.REMOTE_READ
-import org.kverbs.dsl.openDevice
 import org.kverbs.dsl.RC
+import org.kverbs.dsl.openDevice
 
 /** Tests parent domains with dispatchers and channels, and the regions that a shared domain registers as well. */
 class ParentDomainSpec :
@@ -21,10 +21,14 @@ class ParentDomainSpec :
                 val alone = pd.parentDomain(device.threadDomain())
                 device.completionDispatcher().use { dispatcher ->
                     val calls =
-                        listOf({ dispatcher.qp(alone, RC) }, { dispatcher.srq(alone) }, { dispatcher.messageChannel(alone) })
+                        listOf<() -> Any>(
+                            { dispatcher.qp(alone, RC) },
+                            { dispatcher.srq(alone) },
+                            { dispatcher.messageChannel(alone) },
+                        )
                     for (call in calls) {
                         shouldThrow<IllegalArgumentException> { call() }.message shouldContain
-                            "the parent domain on embedded0 has a thread domain, which only one thread at a time can use"
+                            "the parent domain on embedded0 has a thread domain, which only one thread at a time"
                     }
                     dispatcher.qp(pd.parentDomain(), RC).close()
                     dispatcher.srq(alone.parent()!!).close()
