@@ -24,7 +24,7 @@ static struct ibv_mr *make_mr(struct ibv_pd *pd, size_t length, unsigned access)
 
 struct ibv_mr *null_alloc_null_mr(struct ibv_pd *pd)
 {
-	return make_mr(pd, SIZE_MAX, 7);
+	return null_lacks() ? NULL : make_mr(pd, SIZE_MAX, 7);
 }
 
 static int memcpy_to_dm(struct ibv_dm *base, uint64_t offset, const void *from, size_t length)
@@ -51,6 +51,8 @@ struct ibv_dm *null_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_at
 {
 	struct null_dm *dm;
 
+	if (null_lacks())
+		return NULL;
 	if (attr->length > sizeof(dm->bytes) || attr->log_align_req > 12 || attr->comp_mask) {
 		null_fail(attr->comp_mask ? EINVAL : ENOMEM);
 		return NULL;
@@ -59,6 +61,10 @@ struct ibv_dm *null_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_at
 	dm->base.context = context;
 	dm->base.memcpy_to_dm = memcpy_to_dm;
 	dm->base.memcpy_from_dm = memcpy_from_dm;
+	if (null_options[NULL_TRAITS] & NULL_LIKE_MANA) {
+		dm->base.memcpy_to_dm = (void *)(uintptr_t)abs;
+		dm->base.memcpy_from_dm = (void *)(uintptr_t)0x10;
+	}
 	dm->length = attr->length;
 	null_context_of(context)->users++;
 	return &dm->base;
@@ -101,6 +107,8 @@ int null_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t
 		   uint32_t count)
 {
 	(void)pd;
+	if (null_lacks())
+		return null_options[NULL_LACKS];
 	advised[0] = advice;
 	advised[1] = flags;
 	advised[2] = count;

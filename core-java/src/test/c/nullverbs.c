@@ -17,6 +17,7 @@ atomic_int null_options[NULL_OPTIONS] = {[NULL_REFUSE_AT] = -1, [NULL_KEEP_KIND]
 static atomic_int live[NULL_KINDS];
 static _Atomic uint64_t destroyed[LOGGED];
 static atomic_uint destroyed_count;
+static atomic_int queries;
 /*
  * Objects that were destroyed, of each kind. The next one is at the address of the last: what malloc does now and then,
  * and the worst case for a caller that holds on to an address for too long.
@@ -52,6 +53,19 @@ void null_reset(void)
 	for (int i = 0; i < LOGGED; i++)
 		destroyed[i] = 0;
 	destroyed_count = 0;
+	queries = 0;
+}
+
+int null_queries(void)
+{
+	return queries;
+}
+
+int null_lacks(void)
+{
+	if (null_options[NULL_LACKS])
+		null_fail(null_options[NULL_LACKS]);
+	return null_options[NULL_LACKS];
 }
 
 int null_live(enum null_kind kind)
@@ -179,6 +193,8 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	attr->max_qp = attr->max_cq = attr->max_mr = attr->max_pd = 1 << 20;
 	attr->max_qp_wr = attr->max_cqe = 1 << 16;
 	attr->max_sge = 32;
+	if (!(null_options[NULL_TRAITS] & NULL_BARE))
+		attr->device_cap_flags = IBV_DEVICE_XRC;
 	return 0;
 }
 
@@ -186,7 +202,13 @@ static int query_device_ex(struct ibv_context *context, const struct ibv_query_d
 			   struct ibv_device_attr_ex *attr, size_t size)
 {
 	(void)input;
+	queries++;
 	memset(attr, 0, size);
+	if (!(null_options[NULL_TRAITS] & NULL_BARE)) {
+		attr->max_dm_size = 4096;
+		attr->packet_pacing_caps.qp_rate_limit_min = 1;
+		attr->packet_pacing_caps.qp_rate_limit_max = UINT32_MAX;
+	}
 	if (null_options[NULL_PLACES]) /* IB_UVERBS_DEVICE_FLUSH_GLOBAL and ATOMIC_WRITE: the kernel's, whatever the library */
 		attr->device_cap_flags_ex = 1ULL << 38 | 1ULL << 40;
 	return ibv_query_device(context, &attr->orig_attr);
@@ -232,6 +254,32 @@ int ibv_get_pkey_index(struct ibv_context *context, uint8_t port, __be16 pkey)
 	return null_fail(EINVAL);
 }
 
+#if NULL_RELEASE >= 62
+int ibv_query_port_speed(struct ibv_context *context, uint32_t port, uint64_t *speed)
+{
+	(void)context;
+	if (getenv("NULL_SPEEDLESS"))
+		return EOPNOTSUPP;
+	*speed = 1000 * port;
+	return 0;
+}
+#endif
+
+/* As libibverbs has it for its drivers. */
+int ibv_cmd_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *entries,
+		      uint32_t count)
+{
+	return null_advise_mr(pd, advice, flags, entries, count);
+}
+
+/* Functions of another library in place of those that a driver has: their addresses are looked at. */
+static void estrange(struct verbs_context *extension)
+{
+	extension->open_xrcd = (void *)(uintptr_t)getenv;
+	extension->alloc_dm = (void *)(uintptr_t)getenv;
+	extension->modify_qp_rate_limit = (void *)(uintptr_t)getenv;
+}
+
 struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
 	struct null_context *made = null_make(NULL_CONTEXT, sizeof(*made));
@@ -272,7 +320,10 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 		made->extension.alloc_dm = null_alloc_dm;
 		made->extension.free_dm = null_free_dm;
 		made->extension.reg_dm_mr = null_reg_dm_mr;
-		made->extension.advise_mr = null_advise_mr;
+		made->extension.advise_mr =
+			null_options[NULL_TRAITS] & NULL_LIKE_RXE ? ibv_cmd_advise_mr : null_advise_mr;
+		if (null_options[NULL_TRAITS] & NULL_FOREIGN)
+			estrange(&made->extension);
 	}
 	return context;
 }

@@ -3,7 +3,8 @@
  * structures and whose queues move nothing: what is measured or counted over it is the caller's own doing.
  *
  * All functions that kverbs calls are here but _ibv_query_gid_table, ibv_is_fork_initialized, ibv_query_qp_data_in_order
- * and ibv_query_port_speed, which are left out so that a missing symbol can be tested. With -DNULL_RELEASE=22 it has the symbols of rdma-core 22
+ * and ibv_query_port_speed (it is here with -DNULL_RELEASE=62), which are left out so that a missing symbol can be
+ * tested. With -DNULL_RELEASE=22 it has the symbols of rdma-core 22
  * alone, and more GIDs; what a kernel says of those in sysfs stands in the folder that the environment's NULL_SYSFS
  * names. Otherwise it has those of rdma-core 32, and ibv_reg_dmabuf_mr of 34. Nothing here sets errno to 0, as nothing in rdma-core does. The null_ functions at the end are the controls of
  * the tests and benchmarks; any thread may call them.
@@ -60,7 +61,18 @@ enum null_option {
 	NULL_FORK_ERRNO,  /* what ibv_fork_init answers */
 	NULL_BUSY_POLLS,  /* how many of the next extended polls fail with EBUSY, as mlx5 while its clock is written */
 	NULL_PLACES,    /* the release that atomic write and flush are as in: 44 or 45, on a kernel with both; 0: neither */
+	NULL_LACKS,     /* errno of the calls that a driver or a kernel can lack; 0: they work */
+	NULL_TRAITS,    /* bits of enum null_trait */
 	NULL_OPTIONS
+};
+
+/* How the device resembles that of a driver. Those of a context count for contexts opened from now on. */
+enum null_trait {
+	NULL_FOREIGN = 1,   /* the calls that a driver has are not of this library; they must not be made */
+	NULL_BARE = 2,      /* the attributes show no device memory, no limits of the rate, and no XRC */
+	NULL_LIKE_MLX4 = 4, /* a completion has either a timestamp or the sender's LID and service level */
+	NULL_LIKE_MANA = 8, /* device memory has no functions for copies, but what malloc had there */
+	NULL_LIKE_RXE = 16, /* advice goes by the library's own function for the kernel's call */
 };
 
 /* So many requests an extended post may have. */
@@ -217,6 +229,11 @@ struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 
 int null_tune_cq(struct ibv_cq_ex *cq, struct ibv_cq_init_attr_ex *init);
 void null_tune_context(struct verbs_context *context);
+
+/* How often the extended attributes of the device were queried since the last reset. */
+int null_queries(void);
+/* Returns whether a call is to be refused as one that the driver or the kernel lacks; sets errno. */
+int null_lacks(void);
 
 /* The flags that a completion queue was made with. */
 int null_cq_flags(struct ibv_cq *cq);

@@ -40,6 +40,18 @@ static void read_tm_info(struct ibv_cq_ex *cq, struct ibv_wc_tm_info *info)
 /* As mlx5: only the functions of the fields that were asked for are there. */
 int null_tune_cq(struct ibv_cq_ex *cq, struct ibv_cq_init_attr_ex *init)
 {
+	const uint64_t sender = IBV_WC_EX_WITH_SLID | IBV_WC_EX_WITH_SL;
+
+	if (null_options[NULL_LACKS] && init->wc_flags & ~(uint64_t)IBV_WC_STANDARD_FLAGS)
+		return null_options[NULL_LACKS];
+	if (null_options[NULL_TRAITS] & NULL_LIKE_MLX4) {
+		if (init->wc_flags & sender && init->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+			return EOPNOTSUPP;
+		if (!(init->wc_flags & sender)) { /* what malloc had there, as it happens */
+			cq->read_slid = (void *)(uintptr_t)abs;
+			cq->read_sl = (void *)(uintptr_t)abs;
+		}
+	}
 	if (init->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) {
 		if (!((struct null_pd *)init->parent_domain)->parent)
 			return EINVAL;
@@ -70,6 +82,8 @@ static struct ibv_td *alloc_td(struct ibv_context *context, struct ibv_td_init_a
 {
 	struct null_td *td;
 
+	if (null_lacks())
+		return NULL;
 	if (init->comp_mask) {
 		null_fail(EINVAL);
 		return NULL;
@@ -95,6 +109,10 @@ static struct ibv_pd *alloc_parent_domain(struct ibv_context *context, struct ib
 {
 	struct null_pd *pd;
 
+	if (((struct null_pd *)init->pd)->parent) { /* drivers differ in what they make of one in another */
+		null_fail(EINVAL);
+		return NULL;
+	}
 	if (!init->pd || init->comp_mask) {
 		null_fail(EINVAL);
 		return NULL;
@@ -125,6 +143,8 @@ static int query_rt_values(struct ibv_context *context, struct ibv_values_ex *va
 
 static int modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
 {
+	if (null_options[NULL_LACKS])
+		return null_options[NULL_LACKS];
 	if (attr->comp_mask || attr->rate_limit == 13)
 		return EINVAL;
 	((struct null_qp *)qp)->rate = *attr;

@@ -23,6 +23,8 @@ struct ibv_xrcd *null_open_xrcd(struct ibv_context *context, struct ibv_xrcd_ini
 	struct null_xrcd *xrcd;
 	int error = 0;
 
+	if (null_lacks())
+		return NULL;
 	last_flags = init->oflags;
 	if (init->comp_mask != (IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS))
 		error = EINVAL;

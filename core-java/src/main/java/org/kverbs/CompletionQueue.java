@@ -24,6 +24,7 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvCq;
 import org.kverbs.internal.abi.IbvCqAttrMask;
 import org.kverbs.internal.abi.IbvCqInitAttrEx;
+import org.kverbs.internal.abi.IbvCreateCqWcFlags;
 import org.kverbs.internal.abi.IbvModifyCqAttr;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.internal.values.Ranges;
@@ -40,6 +41,9 @@ import org.kverbs.spi.DriverObjects;
 public final class CompletionQueue extends Resource {
 
     private static final int MOST_MODERATION = 0xffff;
+    /** The LID and the service level of a message's sender. */
+    private static final int SENDER =
+            IbvCreateCqWcFlags.IBV_WC_EX_WITH_SLID | IbvCreateCqWcFlags.IBV_WC_EX_WITH_SL;
 
     private final Context context;
     private final @Nullable CompletionChannel channel;
@@ -49,14 +53,14 @@ public final class CompletionQueue extends Resource {
     private final CompletionPoller poller;
     private final CompletionEvents events;
 
-    private CompletionQueue(Context context, CompletionQueueAttributes attributes, long handle) {
+    private CompletionQueue(Context context, CompletionQueueAttributes attributes, long handle, int wcFlags) {
         super(new Lifetime(Turn.FOUNDATIONS, lifetimes(parents(context, attributes))));
         this.context = context;
         this.channel = attributes.channel();
         this.handle = handle;
         this.options = attributes.options();
         this.ops = attributes.extended()
-                ? context.verbs.extendedCompletionQueueOps(handle, options.wcFlags())
+                ? context.verbs.extendedCompletionQueueOps(handle, wcFlags)
                 : context.verbs.completionQueueOps(handle);
         this.poller = new CompletionPoller(this, ops, CompletionField.mask(options.fields()));
         this.events = new CompletionEvents(context.verbs, handle);
@@ -85,10 +89,11 @@ public final class CompletionQueue extends Resource {
                         attributes.entries(),
                         attributes.vector(),
                         attributes.options().isNone() ? "" : ", " + attributes.options());
+        var wcFlags = new int[1];
         return create(
                 errno -> refusal(context, attributes, driver, operation, errno),
-                () -> makeHandle(context, attributes, driver),
-                h -> new CompletionQueue(context, attributes, h),
+                () -> makeHandle(context, attributes, driver, wcFlags),
+                h -> new CompletionQueue(context, attributes, h, wcFlags[0]),
                 parents(context, attributes));
     }
 
@@ -116,16 +121,29 @@ public final class CompletionQueue extends Resource {
         return Arrays.stream(parents).map(parent -> parent.lifetime).toArray(Lifetime[]::new);
     }
 
+    /** Makes the native queue. An extended one gets the fields that {@code wcFlags} has afterwards. */
     private static long makeHandle(
-            Context context, CompletionQueueAttributes attributes, @Nullable DriverObjects driver) {
+            Context context, CompletionQueueAttributes attributes, @Nullable DriverObjects driver, int[] wcFlags) {
         if (!attributes.extended()) {
             CompletionChannel channel = attributes.channel();
             return context.verbs.createCompletionQueue(
                     attributes.entries(), channel == null ? 0 : channel.handle(), attributes.vector());
         }
+        wcFlags[0] = attributes.options().wcFlags();
+        long cq = makeExtended(context, attributes, driver, wcFlags[0]);
+        if (cq == -Errno.EOPNOTSUPP && (wcFlags[0] & CompletionField.TIMESTAMP.bit()) != 0) {
+            wcFlags[0] &= ~SENDER; // a completion of mlx4 has either these or a timestamp
+            cq = makeExtended(context, attributes, driver, wcFlags[0]);
+        }
+        return cq;
+    }
+
+    private static long makeExtended(
+            Context context, CompletionQueueAttributes attributes, @Nullable DriverObjects driver, int wcFlags) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment init = arena.allocate(IbvCqInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
             attributes.writeTo(init);
+            init.set(JAVA_LONG, IbvCqInitAttrEx.WC_FLAGS, wcFlags);
             return driver == null
                     ? context.verbs.createCompletionQueueEx(init)
                     : context.verbs.driver().createCompletionQueue(() -> driver.create(context.verbs, init));
@@ -138,7 +156,7 @@ public final class CompletionQueue extends Resource {
             @Nullable DriverObjects driver,
             String operation,
             int errno) {
-        boolean isMissing = errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS;
+        boolean isMissing = SystemErrors.isMissing(errno);
         if (isMissing && driver != null) {
             String needs = (driver.needs() + " " + attributes.options().needs()).strip();
             return SystemErrors.optional(context.device().name(), operation, errno, needs);

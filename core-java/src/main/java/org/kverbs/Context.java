@@ -57,6 +57,8 @@ public final class Context extends Resource {
      * The answer to the last query of the device, or null before the first one. The limits of a device do not change.
      */
     private volatile @Nullable DeviceAttributes known;
+    /** The answers of {@link #supports}. */
+    private final Map<Feature, Boolean> supported = new ConcurrentHashMap<>();
 
     Context(Device device, VerbsContext verbs) {
         super(new Lifetime(Turn.USERS));
@@ -73,20 +75,19 @@ public final class Context extends Resource {
 
     /**
      * Returns whether the device, its driver and the installed library have a feature. With a device of libibverbs it
-     * looks at the functions of the driver, or for an operation of queue pairs and for {@link Feature#ON_DEMAND_PAGING}
-     * at the attributes of the device: the kernel can still refuse a call that the driver knows, and an older driver an
-     * operation that the device has.
+     * looks at the functions of the driver and at the attributes of the device. The kernel can still refuse a call that
+     * the driver knows, and an older driver an operation that the device has. The first call for a feature asks the
+     * device; the answer does not change.
      */
     public boolean supports(Feature feature) {
-        if (feature == Feature.COMPLETION_TIMESTAMPS) {
-            return queryDeviceEx().completionTimestampMask() != 0; // the call that makes such queues says nothing of it
-        }
-        if (feature == Feature.ON_DEMAND_PAGING) {
-            return queryDeviceEx().onDemandPaging().isSupported();
-        }
         lifetime.enter();
         try {
-            return verbs.has(feature.verb());
+            Boolean answer = supported.get(feature);
+            if (answer == null) {
+                answer = ContextQueries.supports(this, feature);
+                supported.put(feature, answer);
+            }
+            return answer;
         } finally {
             lifetime.exit();
         }
@@ -97,7 +98,8 @@ public final class Context extends Resource {
      * have the feature.
      */
     RdmaSystemException refusal(Feature feature, String operation, int errno) {
-        return SystemErrors.optional(device.name(), operation, errno, feature.needs());
+        boolean isKnown = SystemErrors.isMissing(errno) || ContextQueries.offers(this, feature, errno);
+        return SystemErrors.optional(device.name(), operation, isKnown ? errno : Errno.EOPNOTSUPP, feature.needs());
     }
 
     /** Returns the number of completion vectors, for {@link CompletionQueueAttributes} ({@code num_comp_vectors}). */

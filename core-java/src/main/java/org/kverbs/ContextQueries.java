@@ -9,11 +9,16 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import org.kverbs.attributes.AddressAttributes;
+import org.kverbs.attributes.DeviceAttributesEx;
+import org.kverbs.attributes.DeviceCapability;
 import org.kverbs.attributes.EthernetAddress;
 import org.kverbs.attributes.Feature;
+import org.kverbs.attributes.MacAddress;
+import org.kverbs.internal.Refusal;
 import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAhAttr;
+import org.kverbs.internal.abi.IbvDeviceAttrEx;
 import org.kverbs.internal.abi.IbvValuesEx;
 import org.kverbs.internal.abi.IbvValuesMask;
 
@@ -24,6 +29,49 @@ final class ContextQueries {
     private static final ValueLayout.OfLong BIG_LONG = JAVA_LONG.withOrder(ByteOrder.BIG_ENDIAN);
 
     private ContextQueries() {}
+
+    /** Asks for {@link Context#supports}. The caller has entered the guard of the context. */
+    static boolean supports(Context context, Feature feature) {
+        return switch (feature) {
+            // The calls that make such queues and regions say nothing of it.
+            case COMPLETION_TIMESTAMPS, ON_DEMAND_PAGING -> offers(feature, context.queryDeviceEx());
+            case DEVICE_MEMORY, RATE_LIMIT, XRC -> context.verbs.has(feature.verb())
+                    && offers(feature, context.queryDeviceEx());
+            default -> context.verbs.has(feature.verb());
+        };
+    }
+
+    /**
+     * Returns whether the attributes of the device let it have a feature whose call was refused. A driver can have the
+     * calls for devices that lack the feature, and then any errno is the answer. The caller has entered the guard of
+     * the context or of an object made from it.
+     */
+    static boolean offers(Context context, Feature feature, int errno) {
+        if (feature != Feature.DEVICE_MEMORY && feature != Feature.RATE_LIMIT && feature != Feature.XRC) {
+            return true;
+        }
+        String reason = Refusal.take(errno); // the query must not replace it
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attributes = arena.allocate(IbvDeviceAttrEx.SIZE, JAVA_LONG.byteAlignment());
+            return context.verbs.queryDeviceEx(attributes) < 0
+                    || offers(feature, Structures.DEVICE_EX.read(attributes));
+        } finally {
+            if (reason != null) {
+                Refusal.because(errno, reason);
+            }
+        }
+    }
+
+    private static boolean offers(Feature feature, DeviceAttributesEx attributes) {
+        return switch (feature) {
+            case COMPLETION_TIMESTAMPS -> attributes.completionTimestampMask() != 0;
+            case ON_DEMAND_PAGING -> attributes.onDemandPaging().isSupported();
+            case DEVICE_MEMORY -> attributes.maxDmSize() != 0;
+            case RATE_LIMIT -> attributes.packetPacing().maxKbps() != 0;
+            case XRC -> attributes.capabilities().contains(DeviceCapability.XRC);
+            default -> true;
+        };
+    }
 
     /** See {@link Context#queryClock}. */
     static long clock(Context context) {
@@ -68,7 +116,8 @@ final class ContextQueries {
             context.command(
                     "ibv_resolve_eth_l2_from_gid(" + context.device().name() + ", " + address + ")",
                     () -> context.verbs.ports().resolveEthernet(structure, mac.asSlice(2), vlan));
-            return new EthernetAddress(mac.get(BIG_LONG, 0), Short.toUnsignedInt(vlan.get(JAVA_SHORT, 0)));
+            return new EthernetAddress(
+                    new MacAddress(mac.get(BIG_LONG, 0)), Short.toUnsignedInt(vlan.get(JAVA_SHORT, 0)));
         }
     }
 }

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.function.IntSupplier;
 import org.kverbs.attributes.AccessFlag;
 import org.kverbs.attributes.Feature;
 import org.kverbs.internal.Lifetime;
@@ -84,6 +85,7 @@ public final class DeviceMemory extends Resource {
      * @param offset the first byte of this device memory that is written
      * @param source the bytes, off-heap or on the heap
      * @throws IndexOutOfBoundsException if the bytes reach beyond this device memory
+     * @throws UnsupportedVerbException if the driver has no copies, as mana
      * @throws RdmaSystemException if the device refuses: EINVAL for an offset or length that is not a multiple of 4, on
      *     mlx5
      */
@@ -92,7 +94,7 @@ public final class DeviceMemory extends Resource {
         try (Arena arena = Arena.ofConfined()) {
             // A copy: while the device reads it, nobody can free it, and an array of the heap is not native memory.
             MemorySegment staged = staged(arena, source.byteSize()).copyFrom(source);
-            command(
+            copy(
                     call("ibv_memcpy_to_dm", offset, source.byteSize()),
                     () -> context.verbs.optionalMemory().copyToDeviceMemory(handle, offset, staged));
         }
@@ -110,7 +112,7 @@ public final class DeviceMemory extends Resource {
         Ranges.requirePart("the device memory", offset, target.byteSize(), size);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment staged = staged(arena, target.byteSize());
-            command(
+            copy(
                     call("ibv_memcpy_from_dm", offset, target.byteSize()),
                     () -> context.verbs.optionalMemory().copyFromDeviceMemory(staged, handle, offset));
             target.copyFrom(staged);
@@ -119,6 +121,10 @@ public final class DeviceMemory extends Resource {
 
     private static MemorySegment staged(Arena arena, long bytes) {
         return arena.allocate(bytes, Long.BYTES);
+    }
+
+    private void copy(String operation, IntSupplier call) {
+        command(errno -> context.refusal(Feature.DEVICE_MEMORY, operation, errno), call);
     }
 
     private String call(String verb, long offset, long bytes) {

@@ -20,7 +20,7 @@ import org.kverbs.internal.values.Ranges;
  * @param type which frames the rule is for
  * @param priority 16 bits; the device asks rules of a lower number first
  * @param port the port of the device, from 1
- * @param passesOn whether frames that match also go on to rules of other priorities ({@code
+ * @param dontTrap whether frames that match also go on to rules of other priorities ({@code
  *     IBV_FLOW_ATTR_FLAGS_DONT_TRAP})
  * @param matches what the rule asks of the headers; empty if it takes any frame
  * @param drops whether the device drops the frames that match ({@code IBV_FLOW_SPEC_ACTION_DROP})
@@ -30,7 +30,7 @@ public record FlowAttributes(
         FlowType type,
         int priority,
         int port,
-        boolean passesOn,
+        boolean dontTrap,
         List<FlowMatch> matches,
         boolean drops,
         @Nullable FlowCounters counters) {
@@ -40,9 +40,9 @@ public record FlowAttributes(
         Ranges.require("priority", priority, 0, 0xffff);
         Ranges.require("port", port, 1, 0xff);
         matches = List.copyOf(matches);
-        if (type != FlowType.NORMAL && (passesOn || !matches.isEmpty())) {
+        if (type != FlowType.NORMAL && (dontTrap || !matches.isEmpty())) {
             throw new IllegalArgumentException("a flow rule of type " + type + " has no "
-                    + (passesOn ? "dontTrap" : "matches " + matches) + ": only one of type NORMAL has.");
+                    + (dontTrap ? "dontTrap" : "matches " + matches) + ": only one of type NORMAL has.");
         }
     }
 
@@ -63,7 +63,7 @@ public record FlowAttributes(
         flow.set(ValueLayout.JAVA_SHORT, IbvFlowAttr.PRIORITY, (short) priority);
         flow.set(ValueLayout.JAVA_BYTE, IbvFlowAttr.NUM_OF_SPECS, (byte) specifications());
         flow.set(ValueLayout.JAVA_BYTE, IbvFlowAttr.PORT, (byte) port);
-        flow.set(ValueLayout.JAVA_INT, IbvFlowAttr.FLAGS, passesOn ? IbvFlowFlags.IBV_FLOW_ATTR_FLAGS_DONT_TRAP : 0);
+        flow.set(ValueLayout.JAVA_INT, IbvFlowAttr.FLAGS, dontTrap ? IbvFlowFlags.IBV_FLOW_ATTR_FLAGS_DONT_TRAP : 0);
         long at = IbvFlowAttr.SIZE;
         for (FlowMatch match : matches) {
             byte[] bytes = match.toBytes();
@@ -94,7 +94,7 @@ public record FlowAttributes(
     @Override
     public String toString() {
         return type + ", priority=" + priority + ", port=" + port
-                + (passesOn ? ", dontTrap" : "")
+                + (dontTrap ? ", dontTrap" : "")
                 + (matches.isEmpty() ? "" : ", " + matches)
                 + (drops ? ", drop" : "")
                 + (counters == null ? "" : ", counted");

@@ -13,7 +13,7 @@ public final class FlowAttributesBuilder {
     private FlowType type = FlowType.NORMAL;
     private int priority;
     private int port = 1;
-    private boolean passesOn;
+    private boolean dontTrap;
     private boolean drops;
     private @Nullable FlowCounters counters;
 
@@ -42,7 +42,7 @@ public final class FlowAttributesBuilder {
      * the rule ends the search.
      */
     public FlowAttributesBuilder dontTrap() {
-        passesOn = true;
+        dontTrap = true;
         return this;
     }
 
@@ -74,6 +74,6 @@ public final class FlowAttributesBuilder {
      *     FlowType#NORMAL} has matches
      */
     public FlowAttributes build() {
-        return new FlowAttributes(type, priority, port, passesOn, matches, drops, counters);
+        return new FlowAttributes(type, priority, port, dontTrap, matches, drops, counters);
     }
 }

@@ -75,6 +75,11 @@ public final class MemorySlice {
         return owner;
     }
 
+    /** Returns whether the slice has memory of its own, which {@link #memory} then returns without an allocation. */
+    boolean hasPart() {
+        return part != null;
+    }
+
     /**
      * Returns the bytes of this slice, to read and write.
      *

@@ -86,6 +86,7 @@ public final class MemoryWindow extends Resource {
      * @param offset the first byte, counted from the start of the region
      * @param length the number of bytes
      * @param access the rights of the peer
+     * @throws IllegalArgumentException if the queue pair or the region belongs to another protection domain
      * @throws WorkRequestException if the device refuses the bind: EINVAL for a type 2 window, ENOMEM if the send queue
      *     is full
      */
@@ -93,6 +94,8 @@ public final class MemoryWindow extends Resource {
             QueuePair queuePair, long workRequestId, MemoryRegion region, long offset, long length,
             AccessFlag... access) {
         Ranges.requirePart("the memory region", offset, length, region.length());
+        requireSameDomain(queuePair, queuePair.protectionDomain());
+        requireSameDomain(region, region.protectionDomain());
         Lifetime.enterAll(lifetime, queuePair.lifetime, region.lifetime);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment bind = arena.allocate(IbvMwBind.SIZE, JAVA_LONG.byteAlignment());
@@ -111,6 +114,13 @@ public final class MemoryWindow extends Resource {
             }
         } finally {
             Lifetime.exitAll(lifetime, queuePair.lifetime, region.lifetime);
+        }
+    }
+
+    private void requireSameDomain(Resource part, ProtectionDomain domain) {
+        if (!domain.sharesMemoryWith(pd)) {
+            throw new IllegalArgumentException("the " + part.describe() + " belongs to another protection domain than"
+                    + " the " + describe() + "; make both in the same domain");
         }
     }
 

@@ -103,7 +103,7 @@ final class OptionalRegions {
             ProtectionDomain pd, int access, String operation, Supplier<String> excess, boolean isImplicit) {
         return errno -> {
             boolean isDoubtful = (access & AccessFlag.ON_DEMAND.bit()) != 0
-                    && (errno == Errno.EOPNOTSUPP || errno == Errno.EINVAL);
+                    && (SystemErrors.isMissing(errno) || errno == Errno.EINVAL);
             if (isDoubtful && !pagesOnDemand(pd, isImplicit, errno)) {
                 return pd.context().refusal(Feature.ON_DEMAND_PAGING, operation, Errno.EOPNOTSUPP);
             }

@@ -1,35 +1,24 @@
 package org.kverbs;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.AccessFlag;
 import org.kverbs.attributes.AddressAttributes;
 import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.MemoryAdvice;
 import org.kverbs.attributes.MemoryWindowType;
-import org.kverbs.attributes.QueuePairType;
 import org.kverbs.attributes.SharedReceiveQueueAttributes;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.Structures;
-import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAhAttr;
 import org.kverbs.internal.abi.IbvGrh;
 import org.kverbs.internal.abi.IbvParentDomainInitAttr;
-import org.kverbs.internal.abi.IbvQpInitAttr;
-import org.kverbs.internal.abi.IbvQpInitAttrEx;
-import org.kverbs.internal.abi.IbvSrqInitAttr;
-import org.kverbs.internal.abi.IbvSrqInitAttrEx;
-import org.kverbs.internal.abi.IbvSrqInitAttrMask;
-import org.kverbs.internal.abi.IbvSrqType;
 import org.kverbs.internal.values.Ranges;
 import org.kverbs.spi.DriverQueuePairs;
 
@@ -70,7 +59,8 @@ public final class ProtectionDomain extends Resource {
     /**
      * Makes a parent domain ({@code ibv_alloc_parent_domain}): this protection domain with a thread domain. It can be
      * used wherever a protection domain can, and memory, windows and address handles of one can be used by the queue
-     * pairs of the other. What is made in it belongs to the thread domain, too.
+     * pairs of the other. What is made in it belongs to the thread domain, too. A parent domain of a parent domain has
+     * only its own thread domain: in C it is made from the domain at the root, as drivers differ in the other.
      *
      * @throws IllegalArgumentException if the thread domain belongs to another context
      * @throws UnsupportedVerbException if the device has no parent domains
@@ -98,7 +88,7 @@ public final class ProtectionDomain extends Resource {
         Lifetime[] madeFrom = threads == null ? new Lifetime[] {lifetime} : new Lifetime[] {lifetime, threads.lifetime};
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment init = arena.allocate(IbvParentDomainInitAttr.SIZE, JAVA_LONG.byteAlignment());
-            init.set(JAVA_LONG, IbvParentDomainInitAttr.PD, handle);
+            init.set(JAVA_LONG, IbvParentDomainInitAttr.PD, root().handle); // drivers differ in nested parent domains
             init.set(JAVA_LONG, IbvParentDomainInitAttr.TD, threads == null ? 0 : threads.handle());
             return create(
                     errno -> context.refusal(Feature.PARENT_DOMAIN, operation, errno),
@@ -116,6 +106,22 @@ public final class ProtectionDomain extends Resource {
     /** Returns the thread domain of this parent domain, or null if it has none. */
     public @Nullable ThreadDomain threadDomain() {
         return threadDomain;
+    }
+
+    /**
+     * Returns whether a queue pair of this domain can use memory regions, memory windows and address handles of the
+     * other: if the two are the same domain, or if parent domains lead to the same domain.
+     */
+    public boolean sharesMemoryWith(ProtectionDomain other) {
+        return root() == other.root();
+    }
+
+    private ProtectionDomain root() {
+        ProtectionDomain domain = this;
+        while (domain.parent != null) {
+            domain = domain.parent;
+        }
+        return domain;
     }
 
     /** Returns the open device that this domain belongs to. */
@@ -311,31 +317,7 @@ public final class ProtectionDomain extends Resource {
      * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
      */
     public QueuePair queuePair(QueuePairInitAttributes attributes) {
-        Resource[] parents = requireFitting(attributes);
-        try (Arena arena = Arena.ofConfined()) {
-            boolean extended = attributes.extended();
-            MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
-            attributes.writeTo(init);
-            attributes.features().forEach(this::requireSupported);
-            String operation = (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(") + context.device().name() + ", "
-                    + attributes + ")";
-            return create(
-                    errno -> refusal(attributes, operation, errno),
-                    () -> extended ? createExtended(attributes, init) : context.verbs.createQueuePair(handle, init),
-                    h -> new QueuePair(
-                            this, attributes, Structures.CAPABILITIES.read(init.asSlice(IbvQpInitAttr.CAP)), h, null),
-                    parents);
-        }
-    }
-
-    private Resource[] requireFitting(QueuePairInitAttributes attributes) {
-        var parents = new ArrayList<Resource>(List.of(this, attributes.sendCq(), attributes.recvCq()));
-        if (attributes.srq() != null) {
-            parents.add(attributes.srq());
-        }
-        parents.forEach(this::requireSameContext);
-        attributes.requireFittingReceives();
-        return parents.toArray(Resource[]::new);
+        return DomainQueues.queuePair(this, attributes);
     }
 
     /**
@@ -349,93 +331,12 @@ public final class ProtectionDomain extends Resource {
      * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
      */
     public QueuePair queuePair(QueuePairInitAttributes attributes, DriverQueuePairs driver) {
-        if (attributes.type() != QueuePairType.DRIVER) {
-            throw new IllegalArgumentException(
-                    driver.function() + " makes queue pairs of type DRIVER, not " + attributes.type());
-        }
-        Resource[] parents = requireFitting(attributes);
-        String operation = driver.function() + "(" + context.device().name() + ", " + attributes + ")";
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
-            attributes.writeTo(init, handle, true);
-            return create(
-                    errno -> errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS
-                            ? SystemErrors.optional(context.device().name(), operation, errno, driver.needs())
-                            : refusal(attributes, operation, errno),
-                    () -> driver.create(context.verbs, init),
-                    h -> new QueuePair(
-                            this, attributes, Structures.CAPABILITIES.read(init.asSlice(IbvQpInitAttr.CAP)), h, driver),
-                    parents);
-        }
-    }
-
-    /**
-     * Refuses a feature that the device does not have. The driver alone does not tell: that of Soft-RoCE accepts what
-     * an older kernel then refuses request by request.
-     */
-    private void requireSupported(Feature feature) {
-        if (!context.supports(feature)) {
-            throw context.refusal(feature, feature.verb() + "(" + context.device().name() + ")", Errno.EOPNOTSUPP);
-        }
-    }
-
-    private RdmaSystemException refusal(QueuePairInitAttributes attributes, String operation, int errno) {
-        boolean isMissing = errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS;
-        if (isMissing && !attributes.features().isEmpty()) {
-            return context.refusal(attributes.newestFeature(), operation, errno);
-        }
-        if (isMissing && attributes.type() == QueuePairType.XRC_SEND) {
-            return context.refusal(Feature.XRC, operation, errno);
-        }
-        if (isMissing && attributes.type() == QueuePairType.RAW_PACKET) {
-            return context.refusal(Feature.RAW_PACKET, operation, errno);
-        }
-        return SystemErrors.refused(
-                operation,
-                errno,
-                () -> context.excess((excess, limits) -> excess.of(attributes.capabilities(), limits)));
-    }
-
-    private void requireSameContext(Resource part) {
-        if (contextOf(part) != context) {
-            throw new IllegalArgumentException(part.describe() + " belongs to another open device than "
-                    + describe() + "; make both from the same context");
-        }
-    }
-
-    private long createExtended(QueuePairInitAttributes attributes, MemorySegment init) {
-        attributes.writeTo(init, handle, true);
-        long result = context.verbs.createQueuePairEx(init);
-        if (result == -Errno.EOPNOTSUPP) {
-            attributes.writeTo(init, handle, false);
-            result = context.verbs.createQueuePairEx(init);
-        }
-        return result;
-    }
-
-    private static Context contextOf(Resource parent) {
-        return switch (parent) {
-            case CompletionQueue cq -> cq.context();
-            case SharedReceiveQueue srq -> srq.protectionDomain().context();
-            case ProtectionDomain pd -> pd.context();
-            case XrcDomain domain -> domain.context();
-            default -> throw new IllegalStateException(parent.describe());
-        };
+        return DomainQueues.queuePair(this, attributes, driver);
     }
 
     /** Makes a shared receive queue ({@code ibv_create_srq}). */
     public SharedReceiveQueue sharedReceiveQueue(SharedReceiveQueueAttributes attributes) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment init = arena.allocate(IbvSrqInitAttr.SIZE, JAVA_LONG.byteAlignment());
-            Structures.SHARED_RECEIVE_QUEUE.write(attributes, init.asSlice(IbvSrqInitAttr.ATTR));
-            return create(
-                    "ibv_create_srq(" + context.device().name() + ", " + attributes + ")",
-                    () -> excess(attributes),
-                    () -> context.verbs.createSharedReceiveQueue(handle, init),
-                    h -> new SharedReceiveQueue(
-                            this, Structures.SHARED_RECEIVE_QUEUE.read(init.asSlice(IbvSrqInitAttr.ATTR)), h, null),
-                    this);
-        }
+        return DomainQueues.sharedReceiveQueue(this, attributes);
     }
 
     /**
@@ -451,44 +352,7 @@ public final class ProtectionDomain extends Resource {
      */
     public SharedReceiveQueue sharedReceiveQueue(
             SharedReceiveQueueAttributes attributes, XrcDomain domain, CompletionQueue cq) {
-        requireSameContext(domain);
-        requireSameContext(cq);
-        String operation = "ibv_create_srq_ex(" + context.device().name() + ", XRC, " + attributes + ")";
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment init = arena.allocate(IbvSrqInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
-            Structures.SHARED_RECEIVE_QUEUE.write(attributes, init.asSlice(IbvSrqInitAttrEx.ATTR));
-            init.set(JAVA_INT, IbvSrqInitAttrEx.COMP_MASK, IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_TYPE
-                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_PD
-                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_XRCD
-                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_CQ);
-            init.set(JAVA_INT, IbvSrqInitAttrEx.SRQ_TYPE, IbvSrqType.IBV_SRQT_XRC);
-            init.set(JAVA_LONG, IbvSrqInitAttrEx.PD, handle);
-            init.set(JAVA_LONG, IbvSrqInitAttrEx.XRCD, domain.handle());
-            init.set(JAVA_LONG, IbvSrqInitAttrEx.CQ, cq.handle());
-            return create(
-                    errno -> refusedQueue(operation, errno, attributes),
-                    () -> context.verbs.xrc().createSharedReceiveQueue(init),
-                    h -> new SharedReceiveQueue(
-                            this,
-                            Structures.SHARED_RECEIVE_QUEUE.read(init.asSlice(IbvSrqInitAttrEx.ATTR)),
-                            h,
-                            new SharedReceiveQueue.Xrc(domain, cq)),
-                    this,
-                    domain,
-                    cq);
-        }
-    }
-
-    private RdmaSystemException refusedQueue(String operation, int errno, SharedReceiveQueueAttributes attributes) {
-        return errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS
-                ? context.refusal(Feature.XRC, operation, errno)
-                : SystemErrors.refused(operation, errno, () -> excess(attributes));
-    }
-
-    private String excess(SharedReceiveQueueAttributes attributes) {
-        return context.excess((excess, limits) -> excess
-                .of("max_wr", attributes.maxWr(), "max_srq_wr", limits.maxSrqWr())
-                .of("max_sge", attributes.maxSge(), "max_srq_sge", limits.maxSrqSge()));
+        return DomainQueues.sharedReceiveQueue(this, attributes, domain, cq);
     }
 
     /** Makes an address handle, the destination of UD messages ({@code ibv_create_ah}). */

@@ -8,6 +8,7 @@ import org.kverbs.attributes.Ece;
 import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.RateLimit;
 import org.kverbs.internal.Structures;
+import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvEce;
 import org.kverbs.internal.abi.IbvQpRateLimitAttr;
 import org.kverbs.spi.EceVerbs;
@@ -46,6 +47,16 @@ final class QueuePairTuning {
         return Structures.ECE.read(ece);
     }
 
+    private static RdmaSystemException refusal(Context context, String operation, int errno) {
+        RdmaSystemException usual = context.refusal(Feature.RATE_LIMIT, operation, errno);
+        if (usual instanceof UnsupportedVerbException || errno != Errno.EINVAL) {
+            return usual;
+        }
+        return new RdmaSystemException(operation, errno, "The rate is outside DeviceAttributesEx.packetPacing, or the "
+                + "device takes no burst or packet size. The driver bnxt_re takes neither, limits a queue pair only in "
+                + "RTR and RTS, and cannot end a limit: set the highest rate instead of RateLimit.NONE.");
+    }
+
     /** See {@link QueuePair#limitRate}. */
     static void limitRate(QueuePair qp, RateLimit limit) {
         Context context = qp.protectionDomain().context();
@@ -54,7 +65,7 @@ final class QueuePairTuning {
             MemorySegment attributes = arena.allocate(IbvQpRateLimitAttr.SIZE, JAVA_LONG.byteSize());
             Structures.RATE_LIMIT.write(limit, attributes);
             qp.command(
-                    errno -> context.refusal(Feature.RATE_LIMIT, operation, errno),
+                    errno -> refusal(context, operation, errno),
                     () -> context.verbs.pacing().modifyRateLimit(qp.handle(), attributes));
         }
     }

@@ -9,6 +9,7 @@ import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.HeldCalls;
 import org.kverbs.internal.Lifetime;
 
 /**
@@ -92,8 +93,9 @@ public abstract class Resource implements AutoCloseable {
      * pair, kverbs does not learn.
      *
      * <p>The call runs beside kverbs' posts and polls by other threads, and a poll of its own takes completions from
-     * kverbs. It must not close this resource, nor what it was made from, nor wait for a thread that does: that close
-     * waits for the call. What it throws passes through.
+     * kverbs. It must not wait for a thread that closes this resource or what it was made from: that close waits for
+     * the call. A close by the call itself throws IllegalStateException and does nothing. What the call throws passes
+     * through.
      *
      * <p>The pointer is one of libibverbs or librdmacm, which the program loads from the same file, and calls by {@code
      * java.lang.foreign.Linker}.
@@ -110,7 +112,7 @@ public abstract class Resource implements AutoCloseable {
                 throw new UnsupportedOperationException(describe() + " has no C object; take a device of libibverbs,"
                         + " whose Device.provider() is \"native\"");
             }
-            return call.apply(MemorySegment.ofAddress(address));
+            return HeldCalls.run(lifetime, () -> call.apply(MemorySegment.ofAddress(address)));
         } finally {
             lifetime.exit();
         }

@@ -439,7 +439,9 @@ public final class SendRequests {
 
     /** Adds a part of a region that the request carries inline; see {@link #inline(MemorySegment)}. */
     public SendRequests inline(MemorySlice bytes) {
-        return inline(bytes.region().memory(), bytes.offset(), bytes.length());
+        return bytes.hasPart()
+                ? inline(bytes.memory(), 0, bytes.length())
+                : inline(bytes.region().memory(), bytes.offset(), bytes.length());
     }
 
     /** Adds the bytes of an array that the request carries inline; see {@link #inline(MemorySegment)}. */

@@ -4,6 +4,7 @@ import static org.kverbs.internal.abi.Errno.EINVAL;
 import static org.kverbs.internal.abi.Errno.ENOMEM;
 import static org.kverbs.internal.abi.Errno.ENOSYS;
 import static org.kverbs.internal.abi.Errno.EOPNOTSUPP;
+import static org.kverbs.internal.abi.Errno.EPROTONOSUPPORT;
 
 import java.util.EnumSet;
 import java.util.Set;
@@ -109,6 +110,16 @@ final class SystemErrors {
     }
 
     /**
+     * Returns whether a call is missing. ENOSYS is the answer of an older library, EOPNOTSUPP that of a driver, and
+     * EPROTONOSUPPORT that of a kernel that is older than the call.
+     *
+     * @param errno the error number, positive
+     */
+    static boolean isMissing(int errno) {
+        return errno == EOPNOTSUPP || errno == ENOSYS || errno == EPROTONOSUPPORT;
+    }
+
+    /**
      * Makes the exception for a call that not every device has.
      *
      * @param device the name of the device
@@ -118,7 +129,7 @@ final class SystemErrors {
      */
     static RdmaSystemException optional(String device, String operation, int errno, String needs) {
         int positive = Math.abs(errno);
-        if (positive != EOPNOTSUPP && positive != ENOSYS) {
+        if (!isMissing(positive)) {
             return of(operation, positive);
         }
         Refusal.forget();

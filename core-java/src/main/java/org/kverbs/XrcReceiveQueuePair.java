@@ -50,6 +50,11 @@ public final class XrcReceiveQueuePair extends Resource {
         return number;
     }
 
+    /** Returns the sequence number of the first packet after {@link #connect}: a random number of 24 bits. */
+    public int psn() {
+        return control.psn();
+    }
+
     long handle() {
         return handle;
     }
@@ -82,6 +87,14 @@ public final class XrcReceiveQueuePair extends Resource {
     /** The same with the port and the GID index of {@code options}. */
     public QueuePairEndpoint endpoint(ConnectOptions options) {
         return new QueuePairConnector(control, options).endpoint();
+    }
+
+    /**
+     * Moves this queue pair from RESET to INIT with the port, the P_Key index and the rights of {@code options}; {@link
+     * #connect(QueuePairEndpoint, ConnectOptions)} does it, too.
+     */
+    public void init(ConnectOptions options) {
+        new QueuePairConnector(control, options).toInit();
     }
 
     /** Connects with default options; see {@link #connect(QueuePairEndpoint, ConnectOptions)}. */

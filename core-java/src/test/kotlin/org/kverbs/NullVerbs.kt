@@ -48,7 +48,12 @@ internal object NullVerbs {
         FORK_ERRNO,
         BUSY_POLLS,
         PLACES,
+        LACKS,
+        TRAITS,
     }
+
+    /** The bits of `enum null_trait`. */
+    enum class Trait { FOREIGN, BARE, LIKE_MLX4, LIKE_MANA, LIKE_RXE }
 
     /** The kinds of objects, in the order of `enum null_kind`. */
     enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, TD, DM, XRCD, FLOW, COUNTERS }
@@ -91,6 +96,7 @@ internal object NullVerbs {
     private val liveObjects by lazy { function("null_live", FunctionDescriptor.of(JAVA_INT, JAVA_INT)) }
     private val destroyedObject by lazy { function("null_destroyed", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
     private val abortedPosts by lazy { function("null_aborted", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
+    private val queriesOfDevice by lazy { function("null_queries", FunctionDescriptor.of(JAVA_INT)) }
     private val domainFlags by lazy { function("null_xrcd_flags", FunctionDescriptor.of(JAVA_INT)) }
     private val namedQueue by lazy { function("null_last_queue", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
     private val placedLast by lazy { function("null_placed", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG)) }
@@ -115,6 +121,11 @@ internal object NullVerbs {
     ) {
         setOption.invokeWithArguments(option.ordinal, value)
     }
+
+    fun set(vararg traits: Trait) = set(Option.TRAITS, traits.sumOf { 1 shl it.ordinal })
+
+    /** Returns how often the extended attributes of the device were queried since the last reset. */
+    fun queries(): Int = queriesOfDevice.invokeWithArguments() as Int
 
     /** Resets all options and the list of destroyed objects. */
     fun reset() {

@@ -12,6 +12,7 @@ import org.kverbs.attributes.EthernetAddress
 import org.kverbs.attributes.Feature
 import org.kverbs.attributes.Gid
 import org.kverbs.attributes.GlobalRoute
+import org.kverbs.attributes.MacAddress
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.RateLimit
 
@@ -115,7 +116,7 @@ class TuningSpec :
                     gid: String,
                     port: Int,
                 ) = bench.context.resolveEthernet(AddressAttributes.toGid(Gid.parse(gid), 0, port))
-                resolve("fe80::f1", 1) shouldBe EthernetAddress(0xf1f2f3f4f5f6, EthernetAddress.NO_VLAN)
+                resolve("fe80::f1", 1) shouldBe EthernetAddress(MacAddress(0xf1f2f3f4f5f6), EthernetAddress.NO_VLAN)
                 "${resolve("fe80::f1", 1)}" shouldBe "f1:f2:f3:f4:f5:f6"
                 "${resolve("fe80::1", 2)}" shouldBe "01:02:03:04:05:06 vlan 291"
                 shouldThrow<RdmaSystemException> { resolve("fe80::", 1) }.errnoName() shouldBe "EHOSTUNREACH"

@@ -9,7 +9,10 @@ import org.kverbs.internal.abi.IbvCreateCqWcFlags;
  * ibv_create_cq_wc_flags} beyond the standard fields. Source: {@code man 3 ibv_create_cq_ex}.
  */
 public enum CompletionField {
-    /** The moment of the completion in ticks of the device's clock: {@code WorkCompletion.completionTimestamp}. */
+    /**
+     * The moment of the completion in ticks of the device's clock: {@code WorkCompletion.completionTimestamp}. On mlx4
+     * the completions of such a queue lack the sender's LID and service level, which are 0 then.
+     */
     TIMESTAMP(
             IbvCreateCqWcFlags.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
             "The drivers ionic, irdma, mlx4 and mlx5 have completion timestamps, and so has the embedded device: "

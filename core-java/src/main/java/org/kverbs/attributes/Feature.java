@@ -8,8 +8,8 @@ public enum Feature {
     /** Completion events that wait for several completions ({@code ibv_modify_cq}). */
     COMPLETION_MODERATION(
             "ibv_modify_cq",
-            "Devices of the drivers mlx4 and mlx5 have it since Linux 4.15, and so has the embedded device: "
-                    + "DeviceAttributesEx.cqModeration shows the limits."),
+            "Devices of the drivers mlx4 and mlx5 have it since Linux 4.15, those of hns with rdma-core 20 or newer, "
+                    + "and so has the embedded device: DeviceAttributesEx.cqModeration shows the limits."),
     /**
      * Timestamps of completions ({@code ibv_wc_read_completion_ts}); a completion queue is made with {@link
      * CompletionField#TIMESTAMP}.
@@ -35,8 +35,8 @@ public enum Feature {
     /** A limit for the rate at which a queue pair sends ({@code ibv_modify_qp_rate_limit}). */
     RATE_LIMIT(
             "ibv_modify_qp_rate_limit",
-            "Devices of the drivers bnxt_re and mlx5 have it, and so has the embedded device: "
-                    + "DeviceAttributesEx.packetPacing shows the limits."),
+            "Devices of the driver mlx5 have it, those of bnxt_re with rdma-core 63 or newer, and so has the embedded "
+                    + "device: DeviceAttributesEx.packetPacing shows the limits."),
     /** The effective speed of a port ({@code ibv_query_port_speed}). */
     PORT_SPEED(
             "ibv_query_port_speed",
@@ -48,8 +48,9 @@ public enum Feature {
     /** Memory of the device itself ({@code ibv_alloc_dm}). */
     DEVICE_MEMORY(
             "ibv_alloc_dm",
-            "Devices of the driver mlx5 have it with rdma-core 18 and newer, those of mana with 62, and so has the "
-                    + "embedded device: DeviceAttributesEx.maxDmSize shows how much."),
+            "Devices of the driver mlx5 have it with rdma-core 18 and newer, those of mana with 62 but without "
+                    + "copies by the program, and so has the embedded device: DeviceAttributesEx.maxDmSize shows how "
+                    + "much."),
     /**
      * Regions whose pages are not pinned ({@code ibv_reg_mr} with {@code IBV_ACCESS_ON_DEMAND}). {@code
      * DeviceAttributesEx.onDemandPaging} tells whether a device has it, for which operations, and whether a region can
@@ -76,8 +77,8 @@ public enum Feature {
     /** Extended reliable connections ({@code ibv_open_xrcd}). */
     XRC(
             "ibv_open_xrcd",
-            "Devices of the drivers mlx4 and mlx5 have XRC, qedr since rdma-core 32, hns since rdma-core 36, and so "
-                    + "has the embedded device."),
+            "Devices of the drivers mlx4 and mlx5 have XRC, qedr since rdma-core 32 but without ibv_open_qp, hns since "
+                    + "rdma-core 36, and so has the embedded device: DeviceCapability.XRC shows it."),
     /** Atomic writes of 8 bytes ({@code ibv_wr_atomic_write}), on a queue pair that was made for them. */
     ATOMIC_WRITE(
             "ibv_wr_atomic_write",

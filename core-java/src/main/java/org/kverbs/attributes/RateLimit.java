@@ -18,7 +18,7 @@ import org.kverbs.internal.values.Structure;
  */
 public record RateLimit(long kbps, long maxBurstBytes, int typicalPacketBytes) {
 
-    /** No limit. */
+    /** No limit. The driver bnxt_re cannot end a limit and refuses this one: set the highest rate there. */
     public static final RateLimit NONE = new RateLimit(0, 0, 0);
 
     private static final long MOST = 0xffff_ffffL;

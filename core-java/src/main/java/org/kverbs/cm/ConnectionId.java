@@ -206,6 +206,11 @@ public final class ConnectionId extends Resource {
         steps.listen(backlog);
     }
 
+    /** Returns whether {@link #listen} has succeeded. */
+    boolean isListening() {
+        return steps.isListening();
+    }
+
     /**
      * Asks the peer to connect ({@code rdma_connect}). CONNECT_RESPONSE (ESTABLISHED on iWARP and for datagrams),
      * REJECTED, UNREACHABLE or CONNECT_ERROR follows. If the peer is silent, UNREACHABLE follows only after a minute or

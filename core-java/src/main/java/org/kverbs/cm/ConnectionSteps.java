@@ -26,6 +26,7 @@ final class ConnectionSteps {
 
     private final ConnectionId id;
     private final ConnectionAddresses addresses;
+    private volatile boolean isListening;
 
     ConnectionSteps(ConnectionId id, ConnectionAddresses addresses) {
         this.id = id;
@@ -46,6 +47,11 @@ final class ConnectionSteps {
         InetSocketAddress address = addresses.bound;
         String where = address == null ? "any port" : SocketAddresses.format(address);
         id.command("rdma_listen(" + where + ")", () -> id.manager().listen(id.handle(), backlog));
+        isListening = true;
+    }
+
+    boolean isListening() {
+        return isListening;
     }
 
     void resolveAddress(@Nullable InetSocketAddress source, InetSocketAddress destination, Duration timeout) {

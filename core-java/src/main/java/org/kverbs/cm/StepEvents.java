@@ -134,8 +134,16 @@ final class StepEvents {
         return ended || awaitEnd(Duration.ZERO);
     }
 
-    /** Waits for the end of the connection; returns false if the time ran out. */
+    /**
+     * Waits for the end of the connection; returns false if the time ran out.
+     *
+     * @throws IllegalStateException if the id listens: it has no connection, and the wait would take its requests
+     */
     boolean awaitEnd(Duration timeout) throws InterruptedException {
+        if (id.isListening()) {
+            throw new IllegalStateException(id.describe() + " listens, so it has no connection whose end can be awaited;"
+                    + " take awaitRequest, and await the end on the id of a request");
+        }
         long deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
         if (ended || !turn.tryLock(TimeUnit.NANOSECONDS.convert(timeout), TimeUnit.NANOSECONDS)) {
             return ended;

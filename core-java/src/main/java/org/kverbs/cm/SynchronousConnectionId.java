@@ -297,6 +297,7 @@ public final class SynchronousConnectionId implements AutoCloseable {
      * Waits until the peer, or another thread, has ended the connection.
      *
      * @return whether it has ended; false if the time ran out
+     * @throws IllegalStateException if this id listens
      */
     public boolean awaitEnd(Duration timeout) throws InterruptedException {
         return events.awaitEnd(timeout);

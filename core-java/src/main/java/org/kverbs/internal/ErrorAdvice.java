@@ -59,6 +59,9 @@ public final class ErrorAdvice {
                     ? "The device has flow rules, but none of this kind: leave out a match, dontTrap, drop or the "
                             + "counters."
                     : "The device or its driver does not offer this call: `ibv_devinfo -v` shows what it can do.";
+            case EPROTONOSUPPORT -> function.startsWith("ibv_")
+                    ? "This kernel does not know the call: a newer one does, if the driver of the device has it."
+                    : "";
             case EBUSY -> busy(function);
             case ENODEV, ENXIO, ENOENT, EIO -> function.equals("ibv_open_device") ? nodes()
                     : looksUp(function) && errno == ENOENT ? invalid(function)

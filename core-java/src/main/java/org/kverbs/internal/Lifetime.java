@@ -145,8 +145,17 @@ public final class Lifetime {
         return !guard.isClosing();
     }
 
+    boolean isWithin(Lifetime ancestor) {
+        return this == ancestor || parents.stream().anyMatch(parent -> parent.isWithin(ancestor));
+    }
+
+    String describe() {
+        return ending().describe().get();
+    }
+
     /** Closes everything that was made from it, newest first, and then the resource itself. */
     public void close() {
+        HeldCalls.refuseClose(this);
         var failures = new ArrayList<RuntimeException>();
         drain(); // after this, no child can be made
         for (Lifetime descendant : descendantsNewestFirst()) {
@@ -355,7 +364,7 @@ public final class Lifetime {
     public IllegalStateException closed() {
         Throwable where = closedAt;
         String hint = where == null && !Traces.areOn() ? " (set -Dkverbs.diagnostics=true to see where)" : "";
-        return new IllegalStateException(ending().describe().get() + " is closed" + hint, where);
+        return new IllegalStateException(describe() + " is closed" + hint, where);
     }
 
     /** Returns the resource of this lifetime. */

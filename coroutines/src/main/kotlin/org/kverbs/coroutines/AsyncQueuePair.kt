@@ -77,7 +77,8 @@ public class AsyncQueuePair<out V : Verbs> internal constructor(
  * dispatcher supplies the completion queue.
  *
  * @param srq the shared receive queue that it takes receives from; default null, a receive queue of its own
- * @throws IllegalArgumentException if two settings exclude each other, or the domain belongs to another context
+ * @throws IllegalArgumentException if two settings exclude each other, or the domain belongs to another context or has a
+ *   thread domain
  * @throws org.kverbs.RdmaSystemException if the device refuses the queue pair
  */
 public fun <V : Verbs> CompletionDispatcher.qp(
@@ -86,9 +87,7 @@ public fun <V : Verbs> CompletionDispatcher.qp(
     srq: AsyncReceiveQueue? = null,
     block: QueuePairSettings.() -> Unit = {},
 ): AsyncQueuePair<V> {
-    require(pd.context() === context) {
-        "${pd.describe()} belongs to another open device than the dispatcher; make both from one context"
-    }
+    requireDispatchable(pd)
     var room: PolledQueue? = null
     var sendCount = 0
     var receiveCount = 0

@@ -42,16 +42,14 @@ public class AsyncReceiveQueue internal constructor(
 /**
  * Creates a shared receive queue whose completions this dispatcher takes: `dispatcher.srq(pd) { maxWr(1024) }`.
  *
- * @throws IllegalArgumentException if the domain belongs to another context
+ * @throws IllegalArgumentException if the domain belongs to another context or has a thread domain
  * @throws org.kverbs.RdmaSystemException if the device refuses the queue
  */
 public fun CompletionDispatcher.srq(
     pd: ProtectionDomain,
     block: SharedReceiveQueueBuilder.() -> Unit = {},
 ): AsyncReceiveQueue {
-    require(pd.context() === context) {
-        "${pd.describe()} belongs to another open device than the dispatcher; make both from one context"
-    }
+    requireDispatchable(pd)
     val srq = pd.srq(block)
     val capacity = srq.query().maxWr()
     val polled = reserve(capacity)

@@ -125,7 +125,7 @@ public class BufferPool internal constructor(
 
     /** Refuses a channel of another domain: the device would refuse the buffers to its queue pair and end it. */
     internal fun requireDomain(users: ProtectionDomain) {
-        require(users === pd) {
+        require(users.sharesMemoryWith(pd)) {
             "the ${describe()} belongs to another ${pd.describe()} than the message channel, which is in a " +
                 "${users.describe()}: make the pool from the channel's, " +
                 "or the channel in the pool's (for connections: sharedDomain())"

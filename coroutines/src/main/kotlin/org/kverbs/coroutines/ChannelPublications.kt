@@ -84,10 +84,18 @@ internal class ChannelPublications(
             "${region.describe()} gives a peer no access; register it with REMOTE_READ, REMOTE_WRITE or REMOTE_ATOMIC"
         }
         return requireNotNull(link.memory.local(region.slice())) {
-            "${region.describe()} belongs to another protection domain than the channel, so that the peer cannot" +
-                " reach it; publish the memory itself, or register it in the connection's domain"
+            if (region.hasMemory()) foreign(region) else memoryless(region)
         }
     }
+
+    private fun foreign(region: MemoryRegion) =
+        "${region.describe()} belongs to another protection domain than the channel, so that the peer cannot reach " +
+            "it; publish the memory itself, or register it in the connection's domain"
+
+    private fun memoryless(region: MemoryRegion) =
+        "the ${region.describe()} has no memory of this process, and the channel cannot register it in its own " +
+            "domain; publish memory, or take a channel with a slotSize above the shared 4 KiB and make the region in " +
+            "its domain"
 
     private fun take(
         name: String,

@@ -304,16 +304,15 @@ public class MessageChannel internal constructor(
 /**
  * Creates a message channel that is not connected: `dispatcher.messageChannel(pd) { receiveSlots(64) }`.
  *
- * @throws IllegalArgumentException if the domain belongs to another context, or the pool to another domain
+ * @throws IllegalArgumentException if the domain belongs to another context or has a thread domain, or the pool belongs
+ *   to another domain
  * @throws org.kverbs.RdmaSystemException if the device refuses the memory or the queue pair
  */
 public fun CompletionDispatcher.messageChannel(
     pd: ProtectionDomain,
     block: MessageChannelBuilder.() -> Unit = {},
 ): MessageChannel {
-    require(pd.context() === context) {
-        "${pd.describe()} belongs to another open device than the dispatcher; make both from one context"
-    }
+    requireDispatchable(pd)
     val settings = MessageChannelBuilder().apply(block)
     settings.pool?.requireDomain(pd)
     return MessageChannel(this, PrivateMemory(pd, settings), settings)

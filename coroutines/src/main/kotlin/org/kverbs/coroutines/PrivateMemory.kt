@@ -41,7 +41,8 @@ internal class PrivateMemory(
     override fun takePrivate(length: Long): RegisteredBuffer =
         pool?.let { if (length <= it.maxBufferSize) it.tryTake(length) else null } ?: private.take(length)
 
-    override fun local(memory: MemorySlice): MemorySlice? = memory.takeIf { it.region().protectionDomain() === pd }
+    override fun local(memory: MemorySlice): MemorySlice? =
+        memory.takeIf { it.region().protectionDomain().sharesMemoryWith(pd) }
 
     override fun register(
         memory: MemorySegment,

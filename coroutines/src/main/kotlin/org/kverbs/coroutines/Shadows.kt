@@ -26,10 +26,11 @@ internal class Shadows(
 
     private val known = ConcurrentHashMap<MemoryRegion, Shadow>()
 
-    /** Returns the same bytes in this domain. */
-    fun of(slice: MemorySlice): MemorySlice {
+    /** Returns the same bytes in this domain, or null if they are not memory of this process that it can register. */
+    fun of(slice: MemorySlice): MemorySlice? {
         val region = slice.region()
-        if (region.protectionDomain() === pd) return slice
+        if (region.protectionDomain().sharesMemoryWith(pd)) return slice
+        if (!region.hasMemory()) return null
         return of(region).region.slice(slice.offset(), slice.length(), slice.owner())
     }
 
@@ -42,7 +43,8 @@ internal class Shadows(
                 made = true
                 val memory = it.memory()
                 val access = it.access()
-                val local = listOf(AccessFlag.LOCAL_WRITE).filter(access::contains)
+                // With ON_DEMAND the pages of a region that pages on demand stay unpinned here, too.
+                val local = listOf(AccessFlag.LOCAL_WRITE, AccessFlag.ON_DEMAND).filter(access::contains)
                 Shadow(memory, access, pd.register(memory, AccessFlag.MW_BIND, *local.toTypedArray()))
             }
         if (made) region.beforeClosed { end(region) } // otherwise a peer could reach freed memory

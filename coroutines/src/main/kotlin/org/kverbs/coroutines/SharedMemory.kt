@@ -57,7 +57,7 @@ internal class SharedMemory(
         region: MemoryRegion,
         window: AutoCloseable,
     ) {
-        if (region.protectionDomain() === pd) return // the library closes its own regions after their windows
+        if (region.protectionDomain().sharesMemoryWith(pd)) return // closed after their windows
         bound.add(region to window)
         shared.shadows.closeWith(region, window)
     }

@@ -85,6 +85,25 @@ internal class SynchronousConnectionSpec :
             }
         }
 
+        case("should not await the end of an id that listens, and keep the requests to it") {
+            synchronous().use { listener ->
+                listener.awaitEnd(Duration.ZERO) shouldBe false
+                listener.id().bind(at(0))
+                listener.id().listen(4)
+                synchronous().use { client ->
+                    client.resolveAddress(checkNotNull(listener.id().localAddress()), STEP_TIMEOUT)
+                    client.resolveRoute(STEP_TIMEOUT)
+                    val a = end()
+                    a.qp.prepare(client.id(), INIT)
+                    val connecting = task { client.connect(a.qp, words("hello"), LIMIT) }
+                    shouldThrow<IllegalStateException> { listener.awaitEnd(SHORT) }.message shouldContain
+                        "listens, so it has no connection whose end can be awaited"
+                    listener.awaitRequest(LIMIT).use { it.id().reject(words("no").privateData()) }
+                    shouldThrow<ConnectionRejectedException> { connecting.get() }
+                }
+            }
+        }
+
         case("should go from a channel to none and back, with the events that wait for it") {
             channels { channel, servers ->
                 val listener = listener(servers)

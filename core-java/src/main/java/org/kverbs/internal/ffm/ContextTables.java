@@ -84,6 +84,17 @@ final class ContextTables {
         return function.address() != 0 && !SharedObject.of(function).equals(SharedObject.of(ofLibrary));
     }
 
+    /** Returns whether an extended operation is this function. */
+    boolean is(int member, MemorySegment function) {
+        return function.address() != 0 && extended(member).address() == function.address();
+    }
+
+    /** Returns whether a function belongs to the same shared object as an extended operation. */
+    boolean isBesides(int member, MemorySegment function) {
+        String object = SharedObject.of(function);
+        return !object.isEmpty() && object.equals(SharedObject.of(extended(member)));
+    }
+
     /**
      * Calls an extended operation that returns 0 or errno; operations with fewer parameters do not read the others.
      *

@@ -80,6 +80,12 @@ final class Libibverbs {
         return library.function(symbol).isPresent();
     }
 
+    /** Returns an exported function; NULL if this release has none of this name. */
+    MemorySegment find(String symbol) {
+        Function function = library.function(symbol);
+        return function.isPresent() ? function.address() : MemorySegment.NULL;
+    }
+
     /** Returns any function of this library. */
     MemorySegment own() {
         return getDeviceList.address();

@@ -94,7 +94,11 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public boolean has(String verb) {
-        return verb.equals("ibv_reg_dmabuf_mr") ? memory.hasDmabuf() : OptionalVerbs.areIn(verb, tables, verbs);
+        return switch (verb) {
+            case "ibv_reg_dmabuf_mr" -> memory.hasDmabuf();
+            case "ibv_query_port_speed" -> new NativePorts(verbs, context).tellSpeed();
+            default -> OptionalVerbs.areIn(verb, tables, verbs);
+        };
     }
 
     @Override

@@ -6,6 +6,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvCqEx;
+import org.kverbs.internal.abi.IbvCreateCqWcFlags;
 import org.kverbs.internal.abi.IbvPollCqAttr;
 import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.abi.IbvWcFlags;
@@ -25,6 +26,8 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
     private static final MemorySegment NO_ATTRIBUTES = Arena.global()
             .allocate(IbvPollCqAttr.SIZE, JAVA_INT.byteAlignment());
 
+    private static final int SENDER = IbvCreateCqWcFlags.IBV_WC_EX_WITH_SLID | IbvCreateCqWcFlags.IBV_WC_EX_WITH_SL;
+
     private final long cq;
     private final CompletionQueueOps plain;
     private final MemorySegment startPoll;
@@ -39,6 +42,8 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
     private final MemorySegment readSlid;
     private final MemorySegment readSl;
     private final MemorySegment readDlidPathBits;
+    /** False for a queue of mlx4 with timestamps, which was made without the sender's LID and service level. */
+    private final boolean hasSender;
     private final NativeCompletionExtras extraFields;
 
     /** @param fields the {@code wc_flags} that the queue was made with */
@@ -58,6 +63,7 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
         this.readSlid = function(IbvCqEx.READ_SLID);
         this.readSl = function(IbvCqEx.READ_SL);
         this.readDlidPathBits = function(IbvCqEx.READ_DLID_PATH_BITS);
+        this.hasSender = (fields & SENDER) == SENDER;
     }
 
     private MemorySegment function(int offset) {
@@ -122,8 +128,8 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
         Memory.putInt(to + IbvWc.IMM_DATA, hasWord ? value(readImmData) : 0);
         Memory.putInt(to + IbvWc.SRC_QP, done ? value(readSrcQp) : 0);
         Memory.putShort(to + IbvWc.PKEY_INDEX, (short) 0); // no call reads it
-        Memory.putShort(to + IbvWc.SLID, (short) (done ? value(readSlid) : 0));
-        Memory.putByte(to + IbvWc.SL, (byte) (done ? value(readSl) : 0));
+        Memory.putShort(to + IbvWc.SLID, (short) (done && hasSender ? value(readSlid) : 0));
+        Memory.putByte(to + IbvWc.SL, (byte) (done && hasSender ? value(readSl) : 0));
         Memory.putByte(to + IbvWc.DLID_PATH_BITS, (byte) (done ? value(readDlidPathBits) : 0));
         return done;
     }

@@ -35,7 +35,7 @@ final class NativeOptionalMemory implements OptionalMemoryVerbs {
             if (mr > 0) {
                 verbs.deregMr(mr);
             }
-            return mr != -Errno.EOPNOTSUPP && mr != -Errno.ENOSYS;
+            return mr != -Errno.EOPNOTSUPP && mr != -Errno.ENOSYS && mr != -Errno.EPROTONOSUPPORT;
         } finally {
             verbs.deallocPd(pd);
         }
@@ -62,19 +62,30 @@ final class NativeOptionalMemory implements OptionalMemoryVerbs {
     // man 3 ibv_alloc_dm: 0 or errno
     @Override
     public int copyToDeviceMemory(long dm, long offset, MemorySegment source) {
-        return ContextTables.negated(Downcalls.call(
-                functionOf(dm, IbvDm.MEMCPY_TO_DM), dm, offset, source.address(), source.byteSize()));
+        MemorySegment function = ofDriver(dm, IbvDm.MEMCPY_TO_DM);
+        return function.address() == 0
+                ? -Errno.EOPNOTSUPP
+                : ContextTables.negated(Downcalls.call(function, dm, offset, source.address(), source.byteSize()));
     }
 
     // man 3 ibv_alloc_dm: 0 or errno
     @Override
     public int copyFromDeviceMemory(MemorySegment target, long dm, long offset) {
-        return ContextTables.negated(Downcalls.call(
-                functionOf(dm, IbvDm.MEMCPY_FROM_DM), target.address(), dm, offset, target.byteSize()));
+        MemorySegment function = ofDriver(dm, IbvDm.MEMCPY_FROM_DM);
+        return function.address() == 0
+                ? -Errno.EOPNOTSUPP
+                : ContextTables.negated(Downcalls.call(function, target.address(), dm, offset, target.byteSize()));
     }
 
-    private static MemorySegment functionOf(long dm, int member) {
-        return MemorySegment.ofAddress(Memory.getLong(dm + member));
+    /**
+     * Returns a function of a device memory, or NULL if it is none of the driver that allocated it. The driver mana
+     * leaves these pointers uninitialized (rdma-core 62 to 64): a call crashes the process.
+     */
+    private MemorySegment ofDriver(long dm, int member) {
+        MemorySegment function = MemorySegment.ofAddress(Memory.getLong(dm + member));
+        boolean isOfDriver = function.address() != 0
+                && tables.isBesides(VerbsContext.ALLOC_DM, function);
+        return isOfDriver ? function : MemorySegment.NULL;
     }
 
     // man 3 ibv_alloc_dm: pointer or NULL with errno

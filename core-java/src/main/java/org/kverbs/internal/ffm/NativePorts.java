@@ -22,6 +22,15 @@ record NativePorts(Libibverbs verbs, long context) implements PortVerbs {
         }
     }
 
+    /**
+     * Returns whether the driver tells the speed of a port. The library keeps the driver's function to itself, so this
+     * asks for the first port.
+     */
+    boolean tellSpeed() {
+        long answer = queryPortSpeed(1);
+        return answer != -Errno.ENOSYS && answer != -Errno.EOPNOTSUPP && answer != -Errno.EPROTONOSUPPORT;
+    }
+
     @Override
     public int resolveEthernet(MemorySegment address, MemorySegment mac, MemorySegment vlan) {
         return verbs.resolveEthL2FromGid(context, address.address(), mac.address(), vlan.address());

@@ -47,7 +47,12 @@ final class OptionalVerbs {
             return (capabilities(tables) & bits) != 0;
         }
         Integer member = MEMBERS.get(verb);
-        return member == null ? library.has(verb) : tables.has(member, library.own());
+        if (member == null) {
+            return library.has(verb);
+        }
+        // The driver rxe uses the library's own function for the kernel's call, since rdma-core 59.
+        return tables.has(member, library.own())
+                || verb.equals("ibv_advise_mr") && tables.is(member, library.find("ibv_cmd_advise_mr"));
     }
 
     private static long capabilities(ContextTables tables) {

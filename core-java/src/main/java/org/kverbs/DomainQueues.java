@@ -1,0 +1,197 @@
+package org.kverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import org.kverbs.attributes.Feature;
+import org.kverbs.attributes.QueuePairType;
+import org.kverbs.attributes.SharedReceiveQueueAttributes;
+import org.kverbs.internal.Structures;
+import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvQpInitAttr;
+import org.kverbs.internal.abi.IbvQpInitAttrEx;
+import org.kverbs.internal.abi.IbvSrqInitAttr;
+import org.kverbs.internal.abi.IbvSrqInitAttrEx;
+import org.kverbs.internal.abi.IbvSrqInitAttrMask;
+import org.kverbs.internal.abi.IbvSrqType;
+import org.kverbs.spi.DriverQueuePairs;
+
+/** Makes the queue pairs and the shared receive queues of a protection domain. */
+final class DomainQueues {
+
+    private DomainQueues() {}
+
+    /** See {@link ProtectionDomain#queuePair}. */
+    static QueuePair queuePair(ProtectionDomain pd, QueuePairInitAttributes attributes) {
+        Resource[] parents = requireFitting(pd, attributes);
+        try (Arena arena = Arena.ofConfined()) {
+            boolean extended = attributes.extended();
+            MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
+            attributes.writeTo(init);
+            attributes.features().forEach(feature -> requireSupported(pd, feature));
+            String operation = (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(") + pd.context().device().name() + ", "
+                    + attributes + ")";
+            return Resource.create(
+                    errno -> refusal(pd, attributes, operation, errno),
+                    () -> extended
+                            ? createExtended(pd, attributes, init)
+                            : pd.context().verbs.createQueuePair(pd.handle(), init),
+                    h -> new QueuePair(
+                            pd, attributes, Structures.CAPABILITIES.read(init.asSlice(IbvQpInitAttr.CAP)), h, null),
+                    parents);
+        }
+    }
+
+    private static Resource[] requireFitting(ProtectionDomain pd, QueuePairInitAttributes attributes) {
+        var parents = new ArrayList<Resource>(List.of(pd, attributes.sendCq(), attributes.recvCq()));
+        if (attributes.srq() != null) {
+            parents.add(attributes.srq());
+        }
+        parents.forEach(part -> requireSameContext(pd, part));
+        attributes.requireFittingReceives();
+        return parents.toArray(Resource[]::new);
+    }
+
+    /** See {@link ProtectionDomain#queuePair(QueuePairInitAttributes, DriverQueuePairs)}. */
+    static QueuePair queuePair(ProtectionDomain pd, QueuePairInitAttributes attributes, DriverQueuePairs driver) {
+        if (attributes.type() != QueuePairType.DRIVER) {
+            throw new IllegalArgumentException(
+                    driver.function() + " makes queue pairs of type DRIVER, not " + attributes.type());
+        }
+        Resource[] parents = requireFitting(pd, attributes);
+        String device = pd.context().device().name();
+        String operation = driver.function() + "(" + device + ", " + attributes + ")";
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
+            attributes.writeTo(init, pd.handle(), true);
+            return Resource.create(
+                    errno -> SystemErrors.isMissing(errno)
+                            ? SystemErrors.optional(device, operation, errno, driver.needs())
+                            : refusal(pd, attributes, operation, errno),
+                    () -> driver.create(pd.context().verbs, init),
+                    h -> new QueuePair(
+                            pd, attributes, Structures.CAPABILITIES.read(init.asSlice(IbvQpInitAttr.CAP)), h, driver),
+                    parents);
+        }
+    }
+
+    /**
+     * Refuses a feature that the device does not have. The driver alone does not tell: that of Soft-RoCE accepts what
+     * an older kernel then refuses request by request.
+     */
+    private static void requireSupported(ProtectionDomain pd, Feature feature) {
+        if (!pd.context().supports(feature)) {
+            String operation = feature.verb() + "(" + pd.context().device().name() + ")";
+            throw pd.context().refusal(feature, operation, Errno.EOPNOTSUPP);
+        }
+    }
+
+    private static RdmaSystemException refusal(
+            ProtectionDomain pd, QueuePairInitAttributes attributes, String operation, int errno) {
+        boolean isMissing = SystemErrors.isMissing(errno);
+        if (isMissing && !attributes.features().isEmpty()) {
+            return pd.context().refusal(attributes.newestFeature(), operation, errno);
+        }
+        if (isMissing && attributes.type() == QueuePairType.XRC_SEND) {
+            return pd.context().refusal(Feature.XRC, operation, errno);
+        }
+        if (isMissing && attributes.type() == QueuePairType.RAW_PACKET) {
+            return pd.context().refusal(Feature.RAW_PACKET, operation, errno);
+        }
+        return SystemErrors.refused(
+                operation,
+                errno,
+                () -> pd.context().excess((excess, limits) -> excess.of(attributes.capabilities(), limits)));
+    }
+
+    private static void requireSameContext(ProtectionDomain pd, Resource part) {
+        if (contextOf(part) != pd.context()) {
+            throw new IllegalArgumentException(part.describe() + " belongs to another open device than "
+                    + pd.describe() + "; make both from the same context");
+        }
+    }
+
+    private static long createExtended(
+            ProtectionDomain pd, QueuePairInitAttributes attributes, MemorySegment init) {
+        attributes.writeTo(init, pd.handle(), true);
+        long result = pd.context().verbs.createQueuePairEx(init);
+        if (result == -Errno.EOPNOTSUPP) {
+            attributes.writeTo(init, pd.handle(), false);
+            result = pd.context().verbs.createQueuePairEx(init);
+        }
+        return result;
+    }
+
+    private static Context contextOf(Resource parent) {
+        return switch (parent) {
+            case CompletionQueue cq -> cq.context();
+            case SharedReceiveQueue srq -> srq.protectionDomain().context();
+            case ProtectionDomain domain -> domain.context();
+            case XrcDomain domain -> domain.context();
+            default -> throw new IllegalStateException(parent.describe());
+        };
+    }
+
+    /** See {@link ProtectionDomain#sharedReceiveQueue(SharedReceiveQueueAttributes)}. */
+    static SharedReceiveQueue sharedReceiveQueue(ProtectionDomain pd, SharedReceiveQueueAttributes attributes) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = arena.allocate(IbvSrqInitAttr.SIZE, JAVA_LONG.byteAlignment());
+            Structures.SHARED_RECEIVE_QUEUE.write(attributes, init.asSlice(IbvSrqInitAttr.ATTR));
+            return Resource.create(
+                    "ibv_create_srq(" + pd.context().device().name() + ", " + attributes + ")",
+                    () -> excess(pd, attributes),
+                    () -> pd.context().verbs.createSharedReceiveQueue(pd.handle(), init),
+                    h -> new SharedReceiveQueue(
+                            pd, Structures.SHARED_RECEIVE_QUEUE.read(init.asSlice(IbvSrqInitAttr.ATTR)), h, null),
+                    pd);
+        }
+    }
+
+    /** See {@link ProtectionDomain#sharedReceiveQueue(SharedReceiveQueueAttributes, XrcDomain, CompletionQueue)}. */
+    static SharedReceiveQueue sharedReceiveQueue(
+            ProtectionDomain pd, SharedReceiveQueueAttributes attributes, XrcDomain domain, CompletionQueue cq) {
+        requireSameContext(pd, domain);
+        requireSameContext(pd, cq);
+        String operation = "ibv_create_srq_ex(" + pd.context().device().name() + ", XRC, " + attributes + ")";
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = arena.allocate(IbvSrqInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
+            Structures.SHARED_RECEIVE_QUEUE.write(attributes, init.asSlice(IbvSrqInitAttrEx.ATTR));
+            init.set(JAVA_INT, IbvSrqInitAttrEx.COMP_MASK, IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_TYPE
+                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_PD
+                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_XRCD
+                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_CQ);
+            init.set(JAVA_INT, IbvSrqInitAttrEx.SRQ_TYPE, IbvSrqType.IBV_SRQT_XRC);
+            init.set(JAVA_LONG, IbvSrqInitAttrEx.PD, pd.handle());
+            init.set(JAVA_LONG, IbvSrqInitAttrEx.XRCD, domain.handle());
+            init.set(JAVA_LONG, IbvSrqInitAttrEx.CQ, cq.handle());
+            return Resource.create(
+                    errno -> refusedQueue(pd, operation, errno, attributes),
+                    () -> pd.context().verbs.xrc().createSharedReceiveQueue(init),
+                    h -> new SharedReceiveQueue(
+                            pd,
+                            Structures.SHARED_RECEIVE_QUEUE.read(init.asSlice(IbvSrqInitAttrEx.ATTR)),
+                            h,
+                            new SharedReceiveQueue.Xrc(domain, cq)),
+                    pd,
+                    domain,
+                    cq);
+        }
+    }
+
+    private static RdmaSystemException refusedQueue(
+            ProtectionDomain pd, String operation, int errno, SharedReceiveQueueAttributes attributes) {
+        return SystemErrors.isMissing(errno)
+                ? pd.context().refusal(Feature.XRC, operation, errno)
+                : SystemErrors.refused(operation, errno, () -> excess(pd, attributes));
+    }
+
+    private static String excess(ProtectionDomain pd, SharedReceiveQueueAttributes attributes) {
+        return pd.context().excess((excess, limits) -> excess
+                .of("max_wr", attributes.maxWr(), "max_srq_wr", limits.maxSrqWr())
+                .of("max_sge", attributes.maxSge(), "max_srq_sge", limits.maxSrqSge()));
+    }
+}
