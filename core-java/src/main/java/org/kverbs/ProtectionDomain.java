@@ -16,6 +16,7 @@ import org.kverbs.attributes.MemoryAdvice;
 import org.kverbs.attributes.MemoryWindowType;
 import org.kverbs.attributes.QueuePairType;
 import org.kverbs.attributes.SharedReceiveQueueAttributes;
+import org.kverbs.attributes.WorkQueueState;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
@@ -314,12 +315,20 @@ public final class ProtectionDomain extends Resource {
         if (attributes.srq() != null) {
             parents.add(attributes.srq());
         }
+        if (attributes.indirectionTable() != null) {
+            parents.add(attributes.indirectionTable());
+        }
         parents.forEach(this::requireSameContext);
         attributes.requireFittingReceives();
         try (Arena arena = Arena.ofConfined()) {
-            boolean extended = attributes.extended();
+            boolean spreads = attributes.indirectionTable() != null;
+            boolean extended = attributes.extended() || spreads;
             MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
-            attributes.writeTo(init);
+            if (spreads) {
+                attributes.writeSpreading(init, handle, arena);
+            } else {
+                attributes.writeTo(init);
+            }
             attributes.features().forEach(this::requireSupported);
             String operation = (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(") + context.device().name() + ", "
                     + attributes + ")";
@@ -344,6 +353,9 @@ public final class ProtectionDomain extends Resource {
 
     private RdmaSystemException refusal(QueuePairInitAttributes attributes, String operation, int errno) {
         boolean isMissing = errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS;
+        if (isMissing && attributes.rxHash() != null) {
+            return WorkQueue.refusal(context, operation, errno);
+        }
         if (isMissing && !attributes.features().isEmpty()) {
             return context.refusal(attributes.newestFeature(), operation, errno);
         }
@@ -367,6 +379,9 @@ public final class ProtectionDomain extends Resource {
     }
 
     private long createExtended(QueuePairInitAttributes attributes, MemorySegment init) {
+        if (attributes.indirectionTable() != null) {
+            return context.verbs.createQueuePairEx(init);
+        }
         attributes.writeTo(init, handle, true);
         long result = context.verbs.createQueuePairEx(init);
         if (result == -Errno.EOPNOTSUPP) {
@@ -382,8 +397,23 @@ public final class ProtectionDomain extends Resource {
             case SharedReceiveQueue srq -> srq.protectionDomain().context();
             case ProtectionDomain pd -> pd.context();
             case XrcDomain domain -> domain.context();
+            case ReceiveIndirectionTable table -> table.context();
             default -> throw new IllegalStateException(parent.describe());
         };
+    }
+
+    /**
+     * Makes a work queue in state RESET ({@code ibv_create_wq}). {@link WorkQueue#modify(WorkQueueState)} makes it
+     * ready.
+     *
+     * @throws IllegalArgumentException if the completion queue belongs to another context
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#WORK_QUEUES}
+     * @throws RdmaSystemException if the device refuses: EINVAL for a size that it does not have, EOPNOTSUPP or EINVAL
+     *     for a flag
+     */
+    public WorkQueue workQueue(WorkQueueAttributes attributes) {
+        requireSameContext(attributes.cq());
+        return WorkQueue.make(this, attributes);
     }
 
     /** Makes a shared receive queue ({@code ibv_create_srq}). */

@@ -13,7 +13,8 @@
  * <pre>
  *   VerbsProvider --> VerbsDevice --> VerbsOpenResult --> VerbsContext --> QueuePairOps, ReceiveOps, CompletionQueueOps
  *        |                                      '--> ClockVerbs, CounterVerbs, DomainVerbs, EceVerbs, FlowVerbs,
- *        |                                           OptionalMemoryVerbs, PacingVerbs, PortVerbs, XrcVerbs
+ *        |                                           OptionalMemoryVerbs, PacingVerbs, PortVerbs, WorkQueueVerbs,
+ *        |                                           XrcVerbs
  *        '--> ConnectionManager
  *
  *   above the seam    org.kverbs, org.kverbs.cm: call it
