@@ -33,7 +33,7 @@ public final class RxHash {
     private RxHash(byte[] key, Set<RxHashField> fields) {
         if (key.length == 0 || key.length > MOST) {
             throw new IllegalArgumentException(
-                    "a hash key of " + key.length + " bytes: give " + KEY_LENGTH + " bytes, as the devices ask for");
+                    "a hash key of " + key.length + " bytes: give 40 bytes, as the devices ask for");
         }
         this.key = key;
         this.fields = fields;

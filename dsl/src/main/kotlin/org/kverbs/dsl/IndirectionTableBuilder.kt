@@ -27,7 +27,7 @@ public class IndirectionTableBuilder internal constructor() {
     }
 
     internal fun build(): List<WorkQueue> {
-        require(queues.isNotEmpty()) { "entries are missing: say entries(queue, ...)" }
+        require(queues.isNotEmpty()) { "an entry is missing: say entries(queue, ...)" }
         val count = size ?: queues.size
         require(count >= queues.size) { "size($count) is below the number of work queues, ${queues.size}" }
         return List(count) { queues[it % queues.size] }

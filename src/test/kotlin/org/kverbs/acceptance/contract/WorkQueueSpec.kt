@@ -3,7 +3,6 @@ package org.kverbs.acceptance.contract
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.assertions.withClue
 import io.kotest.matchers.collections.shouldContain
-import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.collections.shouldNotContain
 import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
@@ -14,6 +13,7 @@ import org.kverbs.MemoryRegion
 import org.kverbs.QueuePair
 import org.kverbs.QueuePairInitAttributes
 import org.kverbs.RdmaSystemException
+import org.kverbs.ReceiveRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionOpcode.SEND
@@ -41,6 +41,7 @@ import org.kverbs.attributes.RxHashField.SRC_PORT_TCP
 import org.kverbs.attributes.RxHashField.SRC_PORT_UDP
 import org.kverbs.attributes.WorkQueueFlag
 import org.kverbs.attributes.WorkQueueState
+import org.kverbs.dsl.destination
 import org.kverbs.dsl.ethernet
 import org.kverbs.dsl.flow
 import org.kverbs.dsl.indirectionTable
@@ -94,6 +95,7 @@ internal class WorkQueueSpec :
                 done.map { it.queuePairNumber() }.toSet().size shouldBe 1
                 done.map { it.workRequestId() }.zipWithNext { a, b -> b - a } shouldBe listOf(1L)
                 counts.merge(done.first().queuePairNumber(), 1, Int::plus)
+                done.forEach { rig.postAgain(it) }
             }
             withClue(counts) { counts.size shouldBe 8 }
         }
@@ -192,7 +194,7 @@ internal class WorkQueueSpec :
             refusalOf("EINVAL") { queue.modify(WorkQueueState.RDY) } shouldContain "from RESET to RDY"
             queue.modify(WorkQueueState.RESET)
             val refused = shouldThrow<WorkRequestException> { queue.postReceive(rig.mr.slice(0, 100)) }
-            refused.message shouldContain "ibv_post_wq_recv(work queue ${queue.number()} on ${context.device().name()})"
+            refused.message shouldContain "ibv_post_wq_recv(work queue ${queue.number()} on ${context.device().name()}, work request at"
             refused.message shouldContain "not in RESET"
             refusalOf("EINVAL") { queue.modify(WorkQueueState.ERR) } shouldContain "ibv_modify_wq"
             queue.modify(WorkQueueState.RDY)
@@ -235,7 +237,7 @@ internal class WorkQueueSpec :
             repeat(most) { queue.postReceive(mr.slice(0, 64)) }
             shouldThrow<WorkRequestException> { queue.postReceive(mr.slice(0, 64)) }.message shouldContain
                 "The work queue is full"
-            val list = org.kverbs.ReceiveRequests().receive(1)
+            val list = ReceiveRequests().receive(1)
             repeat(queue.attributes().maxSge() + 1) { list.into(mr.slice(0, 64)) }
             shouldThrow<WorkRequestException> { queue.postReceive(list) }.message shouldContain "max_sge is"
         }
@@ -486,6 +488,12 @@ private class Rig(
             found.isNotEmpty()
         }
         return found
+    }
+
+    /** Posts the receive of a completion again, with the id that follows those of its queue. */
+    fun postAgain(done: WorkCompletion) {
+        val id = done.workRequestId() + depth
+        queues.first { it.number() == done.queuePairNumber() }.postReceive(mr.slice(id % depth * slot, slot), id = id)
     }
 
     /** Sends a frame, and returns the index of the work queue that it came to. */
