@@ -56,7 +56,8 @@ class WorkQueueCallsSpec :
             NullBench().use { bench ->
                 val queue = bench.pd.workQueue(WorkQueueAttributes.of(bench.cq))
                 queue.state() shouldBe WorkQueueState.RESET
-                shouldThrow<WorkRequestException> { queue.postReceive(1, bench.mr.slice()) }.errnoName() shouldBe "EINVAL"
+                shouldThrow<WorkRequestException> { queue.postReceive(1, bench.mr.slice()) }.errnoName() shouldBe
+                    "EINVAL"
                 queue.modify(WorkQueueState.RDY)
                 NullVerbs.scaling() shouldBe "mask=1 state=1 flags=0/0"
                 queue.state() shouldBe WorkQueueState.RDY
@@ -155,7 +156,16 @@ class WorkQueueCallsSpec :
                     extended: Boolean = false,
                 ) = shouldThrow<IllegalArgumentException> {
                     QueuePairInitAttributes(
-                        RAW_PACKET, bench.cq, bench.cq, srq, sizes, false, extended, setOf(), table, hash,
+                        RAW_PACKET,
+                        bench.cq,
+                        bench.cq,
+                        srq,
+                        sizes,
+                        false,
+                        extended,
+                        setOf(),
+                        table,
+                        hash,
                     )
                 }.message
                 refusal(table, null) shouldContain "an indirection table needs a hash"

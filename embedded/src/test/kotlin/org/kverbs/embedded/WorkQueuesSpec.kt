@@ -7,6 +7,7 @@ import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import org.kverbs.Context
+import org.kverbs.Device
 import org.kverbs.FlowAttributes
 import org.kverbs.MemoryRegion
 import org.kverbs.QueuePair
@@ -44,7 +45,7 @@ private class Rig(
     entries: Int = 64,
 ) : AutoCloseable {
     private val here = fabric.addDevice()
-    val there: EmbeddedDevice = fabric.addDevice()
+    val there: Device = fabric.addDevice()
     val sender = End(here, RAW_PACKET, 4096).apply { qp.activate(ConnectOptions.DEFAULTS) }
     val context: Context = there.open()
     val pd = context.protectionDomain()
@@ -170,7 +171,8 @@ class WorkQueuesSpec :
         test("should flush what is posted when the device breaks, and still end everything") {
             Rig().use { rig ->
                 rig.receive(3)
-                rig.fabric.kill(rig.there)
+                rig.fabric.raise(rig.there, AsyncEventType.DEVICE_FATAL)
+                rig.event()?.type() shouldBe AsyncEventType.DEVICE_FATAL
                 rig.completions().map { it.status() } shouldBe List(3) { WR_FLUSH_ERR }
                 rig.first.close()
                 rig.queues.last().close()
@@ -259,7 +261,7 @@ class WorkQueuesSpec :
                             }
                         thread to failures
                     }
-                rig.transmit(300)
+                repeat(10) { rig.transmit(30) }
                 ends.set(true)
                 threads.forEach { (thread, failures) ->
                     thread.join()

@@ -100,8 +100,10 @@ internal class WorkQueueSpec :
             withClue(counts) { counts.size shouldBe 8 }
         }
 
-        case("should keep the parts of a packet in one queue, and send what has none of the fields to the first",
-            WORK_QUEUES) {
+        case(
+            "should keep the parts of a packet in one queue, and send what has none of the fields to the first",
+            WORK_QUEUES,
+        ) {
             val all = arrayOf(*addresses, SRC_IPV6, DST_IPV6, *ports, SRC_PORT_UDP, DST_PORT_UDP)
             Rig(this, 256, *all).use { rig ->
                 val first = ipv4("198.51.100.7", UDP, udp(53), fragment = 0x2000)
@@ -157,11 +159,17 @@ internal class WorkQueueSpec :
             sniffer.cq.takeOne().workRequestId() shouldBe 5
         }
 
-        case("should serve a table of one queue, a queue of several tables, and queue pairs of one table",
-            WORK_QUEUES) {
+        case(
+            "should serve a table of one queue, a queue of several tables, and queue pairs of one table",
+            WORK_QUEUES,
+        ) {
             val queue = readyQueue(cq(), 16)
             val one = context.indirectionTable(listOf(queue))
-            val two = context.indirectionTable { entries(queue); size(4) }
+            val two =
+                context.indirectionTable {
+                    entries(queue)
+                    size(4)
+                }
             two.entries() shouldBe List(4) { queue }
             val hash = RxHash.toeplitz(*addresses)
             val qps = listOf(one, one, two).map { pd.queuePair(QueuePairInitAttributes.spreading(it, hash)) }
@@ -194,7 +202,8 @@ internal class WorkQueueSpec :
             refusalOf("EINVAL") { queue.modify(WorkQueueState.RDY) } shouldContain "from RESET to RDY"
             queue.modify(WorkQueueState.RESET)
             val refused = shouldThrow<WorkRequestException> { queue.postReceive(rig.mr.slice(0, 100)) }
-            refused.message shouldContain "ibv_post_wq_recv(work queue ${queue.number()} on ${context.device().name()}, work request at"
+            refused.message shouldContain
+                "ibv_post_wq_recv(work queue ${queue.number()} on ${context.device().name()}, work request at"
             refused.message shouldContain "not in RESET"
             refusalOf("EINVAL") { queue.modify(WorkQueueState.ERR) } shouldContain "ibv_modify_wq"
             queue.modify(WorkQueueState.RDY)
@@ -250,7 +259,12 @@ internal class WorkQueueSpec :
                 frame: ByteArray,
                 vararg flags: WorkQueueFlag,
             ): ByteArray {
-                val queue = pd.workQueue { cq(cq()); flags(*flags); ready() }
+                val queue =
+                    pd.workQueue {
+                        cq(cq())
+                        flags(*flags)
+                        ready()
+                    }
                 val rig = Rig(this, 1, *addresses, queues = listOf(queue))
                 rig.transmit(frame)
                 return rig.received(0, rig.completions().single().byteLength().toInt())
@@ -279,15 +293,44 @@ internal class WorkQueueSpec :
 
         case("should refuse sizes and flags that the device does not have", WORK_QUEUES) {
             val limits = context.queryDevice()
-            refusalOf("EINVAL") { pd.workQueue { cq(cq()); maxWr(limits.maxQpWr() + 1) } } shouldContain "max_qp_wr"
-            refusalOf("EINVAL") { pd.workQueue { cq(cq()); maxWr(0) } } shouldContain "max_wr=0"
-            refusalOf("EINVAL") { pd.workQueue { cq(cq()); maxSge(limits.maxSge() + 1) } } shouldContain "max_sge"
-            refusalOf("EOPNOTSUPP") { pd.workQueue { cq(cq()); flags(WorkQueueFlag.DELAY_DROP) } } shouldContain
+            refusalOf("EINVAL") {
+                pd.workQueue {
+                    cq(cq())
+                    maxWr(limits.maxQpWr() + 1)
+                }
+            } shouldContain "max_qp_wr"
+            refusalOf("EINVAL") {
+                pd.workQueue {
+                    cq(cq())
+                    maxWr(0)
+                }
+            } shouldContain "max_wr=0"
+            refusalOf("EINVAL") {
+                pd.workQueue {
+                    cq(cq())
+                    maxSge(limits.maxSge() + 1)
+                }
+            } shouldContain "max_sge"
+            refusalOf("EOPNOTSUPP") {
+                pd.workQueue {
+                    cq(cq())
+                    flags(WorkQueueFlag.DELAY_DROP)
+                }
+            } shouldContain
                 "flags=[DELAY_DROP]"
             val most = context.queryDeviceEx().receiveSideScaling().maxTableSize()
             val queue = pd.workQueue { cq(cq()) }
-            context.indirectionTable { entries(queue); size(most) }.close()
-            refusalOf("EINVAL") { context.indirectionTable { entries(queue); size(2 * most) } } shouldContain
+            context
+                .indirectionTable {
+                    entries(queue)
+                    size(most)
+                }.close()
+            refusalOf("EINVAL") {
+                context.indirectionTable {
+                    entries(queue)
+                    size(2 * most)
+                }
+            } shouldContain
                 "max_rwq_indirection_table_size"
         }
 
@@ -341,7 +384,8 @@ internal class WorkQueueSpec :
             val third = context.indirectionTable(listOf(other))
             other.cq().close()
             listOf(other, third).map { it.isOpen } shouldBe listOf(false, false)
-            shouldThrow<IllegalStateException> { context.indirectionTable(listOf(other)) }.message shouldContain "closed"
+            shouldThrow<IllegalStateException> { context.indirectionTable(listOf(other)) }.message shouldContain
+                "closed"
             shouldThrow<IllegalStateException> { other.postReceive(rig.mr.slice()) }.message shouldContain "is closed"
             rig.transmit(VECTORS.first().frame)
         }
@@ -447,7 +491,14 @@ private class Rig(
     size: Int,
     vararg fields: RxHashField,
     key: ByteArray? = null,
-    val queues: List<WorkQueue> = if (size > 8) shared(bench, size) else List(size) { bench.readyQueue(bench.cq(), 16) },
+    val queues: List<WorkQueue> =
+        if (size >
+            8
+        ) {
+            shared(bench, size)
+        } else {
+            List(size) { bench.readyQueue(bench.cq(), 16) }
+        },
     post: Boolean = true,
 ) : AutoCloseable {
     val depth = if (size > 8) 1 else 16

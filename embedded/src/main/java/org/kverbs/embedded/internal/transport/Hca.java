@@ -124,7 +124,7 @@ public final class Hca extends DeviceState {
         if (event == IbvEventType.IBV_EVENT_DEVICE_FATAL) {
             breakDown();
             queuePairs.forEach(Qp::toError);
-            workQueues.forEach(Wq::fail);
+            workQueues.forEach(Wq::toError);
         }
         contexts.forEach(each -> each.raise(event, Limits.PORT));
     }

@@ -104,10 +104,17 @@ public final class Wq implements ReceiveOps, KeyUser, CompletionUser {
     }
 
     /** Goes to the error state after a failure, and tells the program. */
-    void fail() {
+    private void fail() {
+        if (state == IbvWqState.IBV_WQS_RDY) {
+            events.raise(IbvEventType.IBV_EVENT_WQ_FATAL, address);
+            toError();
+        }
+    }
+
+    /** Goes to the error state, and flushes the receives. */
+    void toError() {
         if (state == IbvWqState.IBV_WQS_RDY) {
             setState(IbvWqState.IBV_WQS_ERR);
-            events.raise(IbvEventType.IBV_EVENT_WQ_FATAL, address);
             flush();
         }
     }
