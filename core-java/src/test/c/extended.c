@@ -232,6 +232,8 @@ struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 		null_fail(EINVAL);
 		return NULL;
 	}
+	if (init->comp_mask & (IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH))
+		return null_create_spreading_qp(context, init);
 	if (asked & ~(usual | (null_options[NULL_PLACES] >= 44 ? IBV_QP_EX_WITH_ATOMIC_WRITE : 0)
 		      | (null_options[NULL_PLACES] >= 45 ? NULL_WITH_FLUSH : 0))) {
 		null_fail(EOPNOTSUPP);

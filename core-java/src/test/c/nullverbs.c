@@ -306,6 +306,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 		context->abi_compat = __VERBS_ABI_IS_EXTENDED;
 		made->extension.sz = sizeof(made->extension);
 		null_add_flows(&made->extension);
+		null_add_scaling(&made->extension);
 		made->extension.query_port = fill_port;
 		made->extension.open_xrcd = null_open_xrcd;
 		made->extension.close_xrcd = null_close_xrcd;

@@ -41,6 +41,8 @@ enum null_kind {
 	NULL_XRCD,
 	NULL_FLOW,
 	NULL_COUNTERS,
+	NULL_WQ,
+	NULL_TABLE,
 	NULL_KINDS
 };
 
@@ -155,6 +157,19 @@ struct null_placed {
 	uint64_t type, level, setters;
 };
 
+struct null_wq {
+	struct ibv_wq base;
+	atomic_int users; /* entries of tables */
+	uint64_t last_id;
+};
+
+struct null_table {
+	struct ibv_rwq_ind_table base;
+	atomic_int users;
+	unsigned size;
+	struct null_wq *entries[16];
+};
+
 struct null_qp {
 	union {
 		struct ibv_qp base;
@@ -174,6 +189,7 @@ struct null_qp {
 	struct null_xrcd *xrcd;  /* of one that receives XRC */
 	uint32_t last_queue;     /* the shared receive queue that the last request named */
 	uint64_t last_id;        /* what a post stores, so that the compiler keeps its loop */
+	struct null_table *table; /* of one that spreads what it receives */
 	uint32_t ece_options;
 	struct ibv_qp_rate_limit_attr rate;
 };
@@ -244,6 +260,13 @@ uint64_t null_rate(struct ibv_qp *qp);
 void null_add_flows(struct verbs_context *context);
 /* What the last ibv_create_flow was asked for, as text. */
 const char *null_flow(void);
+
+/* Puts the functions of work queues and their tables into a context. */
+void null_add_scaling(struct verbs_context *context);
+struct ibv_qp *null_create_spreading_qp(struct ibv_context *context, struct ibv_qp_init_attr_ex *init);
+int null_destroy_spreading_qp(struct null_qp *qp);
+/* What the last call on work queues, tables or queue pairs with a table was asked for, as text. */
+const char *null_scaling(void);
 
 /* Sets an option; all are 0 or none at first. */
 void null_set(enum null_option option, int value);

@@ -242,6 +242,8 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 	int refused;
 
 	null_await_acknowledged(qp);
+	if (((struct null_qp *)qp)->table)
+		return null_destroy_spreading_qp((struct null_qp *)qp);
 	if (xrcd) {
 		refused = null_unmake(NULL_QP, qp);
 		if (!refused)

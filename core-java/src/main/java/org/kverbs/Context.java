@@ -406,6 +406,19 @@ public final class Context extends Resource {
     }
 
     /**
+     * Makes a table of work queues for queue pairs that spread frames over them ({@code ibv_create_rwq_ind_table}).
+     *
+     * @param entries the work queues by index; their number is a power of 2, and a queue can stand in several entries
+     * @throws IllegalArgumentException if the number is not a power of 2, or a queue belongs to another context
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#WORK_QUEUES}
+     * @throws RdmaSystemException if the device refuses, such as for more entries than {@code
+     *     DeviceAttributesEx.receiveSideScaling().maxTableSize()}
+     */
+    public ReceiveIndirectionTable indirectionTable(List<WorkQueue> entries) {
+        return ReceiveIndirectionTable.make(this, entries);
+    }
+
+    /**
      * Returns a file descriptor that is readable while an asynchronous event is pending, or -1 if the provider has
      * none. Only {@link #awaitAsyncEvent} may read from it.
      */

@@ -29,9 +29,14 @@ final class DomainQueues {
     static QueuePair queuePair(ProtectionDomain pd, QueuePairInitAttributes attributes) {
         Resource[] parents = requireFitting(pd, attributes);
         try (Arena arena = Arena.ofConfined()) {
-            boolean extended = attributes.extended();
+            boolean spreads = attributes.indirectionTable() != null;
+            boolean extended = attributes.extended() || spreads;
             MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
-            attributes.writeTo(init);
+            if (spreads) {
+                attributes.writeSpreading(init, pd.handle(), arena);
+            } else {
+                attributes.writeTo(init);
+            }
             attributes.features().forEach(feature -> requireSupported(pd, feature));
             String operation = (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(") + pd.context().device().name() + ", "
                     + attributes + ")";
@@ -50,6 +55,9 @@ final class DomainQueues {
         var parents = new ArrayList<Resource>(List.of(pd, attributes.sendCq(), attributes.recvCq()));
         if (attributes.srq() != null) {
             parents.add(attributes.srq());
+        }
+        if (attributes.indirectionTable() != null) {
+            parents.add(attributes.indirectionTable());
         }
         parents.forEach(part -> requireSameContext(pd, part));
         attributes.requireFittingReceives();
@@ -93,6 +101,9 @@ final class DomainQueues {
     private static RdmaSystemException refusal(
             ProtectionDomain pd, QueuePairInitAttributes attributes, String operation, int errno) {
         boolean isMissing = SystemErrors.isMissing(errno);
+        if (isMissing && attributes.rxHash() != null) {
+            return WorkQueue.refusal(pd.context(), operation, errno);
+        }
         if (isMissing && !attributes.features().isEmpty()) {
             return pd.context().refusal(attributes.newestFeature(), operation, errno);
         }
@@ -108,7 +119,7 @@ final class DomainQueues {
                 () -> pd.context().excess((excess, limits) -> excess.of(attributes.capabilities(), limits)));
     }
 
-    private static void requireSameContext(ProtectionDomain pd, Resource part) {
+    static void requireSameContext(ProtectionDomain pd, Resource part) {
         if (contextOf(part) != pd.context()) {
             throw new IllegalArgumentException(part.describe() + " belongs to another open device than "
                     + pd.describe() + "; make both from the same context");
@@ -117,6 +128,9 @@ final class DomainQueues {
 
     private static long createExtended(
             ProtectionDomain pd, QueuePairInitAttributes attributes, MemorySegment init) {
+        if (attributes.indirectionTable() != null) {
+            return pd.context().verbs.createQueuePairEx(init);
+        }
         attributes.writeTo(init, pd.handle(), true);
         long result = pd.context().verbs.createQueuePairEx(init);
         if (result == -Errno.EOPNOTSUPP) {
@@ -132,6 +146,7 @@ final class DomainQueues {
             case SharedReceiveQueue srq -> srq.protectionDomain().context();
             case ProtectionDomain domain -> domain.context();
             case XrcDomain domain -> domain.context();
+            case ReceiveIndirectionTable table -> table.context();
             default -> throw new IllegalStateException(parent.describe());
         };
     }

@@ -12,6 +12,7 @@ import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.MemoryAdvice;
 import org.kverbs.attributes.MemoryWindowType;
 import org.kverbs.attributes.SharedReceiveQueueAttributes;
+import org.kverbs.attributes.WorkQueueState;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
@@ -332,6 +333,20 @@ public final class ProtectionDomain extends Resource {
      */
     public QueuePair queuePair(QueuePairInitAttributes attributes, DriverQueuePairs driver) {
         return DomainQueues.queuePair(this, attributes, driver);
+    }
+
+    /**
+     * Makes a work queue in state RESET ({@code ibv_create_wq}). {@link WorkQueue#modify(WorkQueueState)} makes it
+     * ready.
+     *
+     * @throws IllegalArgumentException if the completion queue belongs to another context
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#WORK_QUEUES}
+     * @throws RdmaSystemException if the device refuses: EINVAL for a size that it does not have, EOPNOTSUPP or EINVAL
+     *     for a flag
+     */
+    public WorkQueue workQueue(WorkQueueAttributes attributes) {
+        DomainQueues.requireSameContext(this, attributes.cq());
+        return WorkQueue.make(this, attributes);
     }
 
     /** Makes a shared receive queue ({@code ibv_create_srq}). */

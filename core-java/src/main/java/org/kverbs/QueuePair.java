@@ -22,6 +22,7 @@ import org.kverbs.attributes.QueuePairEndpoint;
 import org.kverbs.attributes.QueuePairState;
 import org.kverbs.attributes.QueuePairType;
 import org.kverbs.attributes.RateLimit;
+import org.kverbs.attributes.RxHash;
 import org.kverbs.attributes.TransportType;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
@@ -112,6 +113,9 @@ public final class QueuePair extends Resource {
         if (asked.srq() != null) {
             parents.add(asked.srq());
         }
+        if (asked.indirectionTable() != null) {
+            parents.add(asked.indirectionTable());
+        }
         return parents.stream().map(parent -> parent.lifetime).toArray(Lifetime[]::new);
     }
 
@@ -138,12 +142,15 @@ public final class QueuePair extends Resource {
         return control.psn();
     }
 
-    /** Returns the completion queue of send requests. */
+    /** Returns the completion queue of send requests; unused if there is an {@link #indirectionTable}. */
     public CompletionQueue sendCq() {
         return asked.sendCq();
     }
 
-    /** Returns the completion queue of receive requests; that of sends for XRC_SEND, which receives nothing. */
+    /**
+     * Returns the completion queue of receive requests; that of sends for XRC_SEND, which receives nothing. With an
+     * {@link #indirectionTable} it is unused: each {@link WorkQueue} has its own.
+     */
     public CompletionQueue recvCq() {
         return asked.recvCq();
     }
@@ -154,6 +161,16 @@ public final class QueuePair extends Resource {
      */
     public @Nullable SharedReceiveQueue srq() {
         return asked.srq();
+    }
+
+    /** Returns the table of the work queues that received frames are spread over, or null if there is none. */
+    public @Nullable ReceiveIndirectionTable indirectionTable() {
+        return asked.indirectionTable();
+    }
+
+    /** Returns the hash that chooses a work queue of the table; null without a table. */
+    public @Nullable RxHash rxHash() {
+        return asked.rxHash();
     }
 
     /** Returns the sizes of the queues that the device gave: at least those that were asked for. */
@@ -309,12 +326,17 @@ public final class QueuePair extends Resource {
     /**
      * Brings a UD or a raw packet queue pair up: moves it to INIT if it is still in RESET, then to RTR and RTS.
      *
-     * @throws IllegalStateException for a queue pair of another type, which {@link #connect} brings up instead
+     * @throws IllegalStateException for a queue pair of another type, which {@link #connect} brings up instead, and for
+     *     one with an {@link #indirectionTable}, which receives since it was made
      * @throws RdmaSystemException if the device refuses a step
      */
     public void activate(ConnectOptions options) {
         if (type != QueuePairType.UD && type != QueuePairType.RAW_PACKET) {
             throw new IllegalStateException(describe() + " must be connected to a peer: call connect(endpoint)");
+        }
+        if (asked.indirectionTable() != null) {
+            throw new IllegalStateException(describe() + " has an indirection table, and receives since it was made:"
+                    + " move its work queues to RDY; a device of mlx4 alone needs modify to INIT and RTR");
         }
         var connector = new QueuePairConnector(control, options);
         if (state() == QueuePairState.RESET) {
@@ -461,7 +483,7 @@ public final class QueuePair extends Resource {
      * @param buffer receives the message
      *
      * @throws WorkRequestException ENOMEM if the queue is full; EINVAL in state RESET, or if the queue pair has a
-     *     shared receive queue or is of type XRC_SEND
+     *     shared receive queue or an indirection table, or is of type XRC_SEND
      */
     public void postReceive(long workRequestId, MemorySlice buffer) {
         requireOwnReceiveQueue(1);
@@ -484,8 +506,9 @@ public final class QueuePair extends Resource {
      * follow a null pointer.
      */
     private void requireOwnReceiveQueue(int count) {
+        boolean hasNone = asked.srq() != null || asked.indirectionTable() != null || type == QueuePairType.XRC_SEND;
         boolean isDriversWithout = type == QueuePairType.DRIVER && capabilities.maxRecvWr() == 0;
-        if (asked.srq() != null || type == QueuePairType.XRC_SEND || isDriversWithout) {
+        if (hasNone || isDriversWithout) {
             throw SystemErrors.workRequest("ibv_post_recv(" + describe() + ")", Errno.EINVAL, 0, count);
         }
     }

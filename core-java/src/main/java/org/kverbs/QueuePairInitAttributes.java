@@ -1,17 +1,22 @@
 package org.kverbs;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.QueuePairCapabilities;
 import org.kverbs.attributes.QueuePairType;
+import org.kverbs.attributes.RxHash;
+import org.kverbs.attributes.RxHashField;
 import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.IbvQpCreateSendOpsFlags;
 import org.kverbs.internal.abi.IbvQpInitAttr;
@@ -35,6 +40,10 @@ import org.kverbs.internal.abi.IbvQpInitAttrMask;
  *     windows, atomics and invalidating sends
  * @param features the operations that only an extended queue pair has: {@link Feature#ATOMIC_WRITE}, {@link
  *     Feature#FLUSH}. A queue pair without the feature refuses the operation
+ * @param indirectionTable the work queues that received frames are spread over, or null. A queue pair with a table has
+ *     no receive queue, and the drivers give it no send queue, so that its completion queues are unused: see {@link
+ *     #spreading}
+ * @param rxHash how a frame is hashed to choose a work queue of the table; null without a table
  */
 public record QueuePairInitAttributes(
         QueuePairType type,
@@ -44,7 +53,9 @@ public record QueuePairInitAttributes(
         QueuePairCapabilities capabilities,
         boolean signalAll,
         boolean extended,
-        Set<Feature> features) {
+        Set<Feature> features,
+        @Nullable ReceiveIndirectionTable indirectionTable,
+        @Nullable RxHash rxHash) {
 
     private static final int DATAGRAMS =
             IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND | IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND_WITH_IMM;
@@ -64,11 +75,15 @@ public record QueuePairInitAttributes(
      */
     public static final QueuePairCapabilities DEFAULT_CAPABILITIES = new QueuePairCapabilities(128, 128, 1, 1, 0);
 
+    /** The sizes of a queue pair with an indirection table: it has no queue of its own. */
+    private static final QueuePairCapabilities NO_QUEUES = new QueuePairCapabilities(0, 0, 0, 0, 0);
+
     /**
      * Checks the features and copies their set.
      *
      * @throws IllegalArgumentException for a feature that is not an operation of an extended queue pair, or if the
-     *     queue pair is not extended, or is of a type that has none of these operations
+     *     queue pair is not extended, or is of a type that has none of these operations; for a table without a hash, a
+     *     hash without a table, or a table beside a receive queue, a shared one, or the extended calls
      */
     public QueuePairInitAttributes {
         features = Set.copyOf(features);
@@ -77,6 +92,29 @@ public record QueuePairInitAttributes(
             throw new IllegalArgumentException(features + " needs an extended RC queue pair, and this is "
                     + (extended ? "" : "a plain ") + type + ": take RC and asExtended(features)");
         }
+        if ((indirectionTable == null) != (rxHash == null)) {
+            throw new IllegalArgumentException(indirectionTable == null
+                    ? "a hash needs an indirection table, in which it chooses a work queue"
+                    : "an indirection table needs a hash, which chooses a work queue of it");
+        }
+        if (indirectionTable != null
+                && (srq != null || extended || capabilities.maxRecvWr() != 0 || capabilities.maxRecvSge() != 0)) {
+            throw new IllegalArgumentException("a queue pair with an indirection table receives into its work queues:"
+                    + " leave out srq and extended, and take maxRecvWr 0 and maxRecvSge 0");
+        }
+    }
+
+    /** Makes the parameters of a queue pair without an indirection table. */
+    public QueuePairInitAttributes(
+            QueuePairType type,
+            CompletionQueue sendCq,
+            CompletionQueue recvCq,
+            @Nullable SharedReceiveQueue srq,
+            QueuePairCapabilities capabilities,
+            boolean signalAll,
+            boolean extended,
+            Set<Feature> features) {
+        this(type, sendCq, recvCq, srq, capabilities, signalAll, extended, features, null, null);
     }
 
     /** Makes the parameters of a queue pair without features of {@link Feature}. */
@@ -107,16 +145,27 @@ public record QueuePairInitAttributes(
         return new QueuePairInitAttributes(type, cq, cq, null, DEFAULT_CAPABILITIES, false);
     }
 
+    /**
+     * Returns the parameters of a raw packet queue pair that spreads the frames of its flow rules over the work queues
+     * of a table. It receives as soon as it is made, without {@link QueuePair#activate}, and sends nothing. (A device
+     * of the driver mlx4 needs the states INIT and RTR first: {@link QueuePair#modify}.)
+     */
+    public static QueuePairInitAttributes spreading(ReceiveIndirectionTable table, RxHash hash) {
+        CompletionQueue unused = table.entries().getFirst().cq();
+        return new QueuePairInitAttributes(
+                QueuePairType.RAW_PACKET, unused, unused, null, NO_QUEUES, false, false, Set.of(), table, hash);
+    }
+
     /** Returns a copy with other sizes. */
     public QueuePairInitAttributes with(QueuePairCapabilities newCapabilities) {
         return new QueuePairInitAttributes(
-                type, sendCq, recvCq, srq, newCapabilities, signalAll, extended, features);
+                type, sendCq, recvCq, srq, newCapabilities, signalAll, extended, features, indirectionTable, rxHash);
     }
 
     /** Returns a copy that takes receives from a shared queue. */
     public QueuePairInitAttributes with(SharedReceiveQueue newSrq) {
         return new QueuePairInitAttributes(
-                type, sendCq, recvCq, newSrq, capabilities, signalAll, extended, features);
+                type, sendCq, recvCq, newSrq, capabilities, signalAll, extended, features, indirectionTable, rxHash);
     }
 
     /**
@@ -126,7 +175,8 @@ public record QueuePairInitAttributes(
      */
     public QueuePairInitAttributes asExtended(Feature... newFeatures) {
         return new QueuePairInitAttributes(
-                type, sendCq, recvCq, srq, capabilities, signalAll, true, Set.copyOf(List.of(newFeatures)));
+                type, sendCq, recvCq, srq, capabilities, signalAll, true, Set.copyOf(List.of(newFeatures)),
+                indirectionTable, rxHash);
     }
 
     /**
@@ -142,6 +192,25 @@ public record QueuePairInitAttributes(
         init.set(JAVA_INT, IbvQpInitAttrEx.COMP_MASK, mask);
         init.set(JAVA_LONG, IbvQpInitAttrEx.PD, pd);
         init.set(JAVA_LONG, IbvQpInitAttrEx.SEND_OPS_FLAGS, isDrivers ? 0 : operations(all));
+    }
+
+    /**
+     * Writes {@code struct ibv_qp_init_attr_ex} of a queue pair with an indirection table. Its completion queues are
+     * NULL, and the one of sends only if it has no send queue.
+     */
+    void writeSpreading(MemorySegment init, long pd, Arena arena) {
+        RxHash hash = Objects.requireNonNull(rxHash);
+        writeTo(init);
+        init.set(JAVA_INT, IbvQpInitAttrEx.COMP_MASK, IbvQpInitAttrMask.IBV_QP_INIT_ATTR_PD
+                | IbvQpInitAttrMask.IBV_QP_INIT_ATTR_IND_TABLE
+                | IbvQpInitAttrMask.IBV_QP_INIT_ATTR_RX_HASH);
+        init.set(JAVA_LONG, IbvQpInitAttrEx.PD, pd);
+        init.set(JAVA_LONG, IbvQpInitAttrEx.RWQ_IND_TBL, Objects.requireNonNull(indirectionTable).handle());
+        MemorySegment key = arena.allocateFrom(JAVA_BYTE, hash.key());
+        init.set(JAVA_BYTE, IbvQpInitAttrEx.RX_HASH_CONF_RX_HASH_FUNCTION, (byte) hash.function());
+        init.set(JAVA_BYTE, IbvQpInitAttrEx.RX_HASH_CONF_RX_HASH_KEY_LEN, (byte) key.byteSize());
+        init.set(JAVA_LONG, IbvQpInitAttrEx.RX_HASH_CONF_RX_HASH_KEY, key.address());
+        init.set(JAVA_LONG, IbvQpInitAttrEx.RX_HASH_CONF_RX_HASH_FIELDS_MASK, RxHashField.mask(hash.fields()));
     }
 
     /** Refuses a type and a shared receive queue that do not fit. */
@@ -176,8 +245,10 @@ public record QueuePairInitAttributes(
     }
 
     void writeTo(MemorySegment init) {
-        init.set(JAVA_LONG, IbvQpInitAttr.SEND_CQ, sendCq.handle());
-        init.set(JAVA_LONG, IbvQpInitAttr.RECV_CQ, type == QueuePairType.XRC_SEND ? 0 : recvCq.handle());
+        boolean sends = indirectionTable == null || capabilities.maxSendWr() > 0;
+        boolean receives = indirectionTable == null && type != QueuePairType.XRC_SEND;
+        init.set(JAVA_LONG, IbvQpInitAttr.SEND_CQ, sends ? sendCq.handle() : 0);
+        init.set(JAVA_LONG, IbvQpInitAttr.RECV_CQ, receives ? recvCq.handle() : 0);
         init.set(JAVA_LONG, IbvQpInitAttr.SRQ, srq == null ? 0 : srq.handle());
         Structures.CAPABILITIES.write(capabilities, init.asSlice(IbvQpInitAttr.CAP));
         if (type == QueuePairType.XRC_SEND) { // libibverbs sets these to 0 as well
@@ -188,9 +259,10 @@ public record QueuePairInitAttributes(
         init.set(JAVA_INT, IbvQpInitAttr.SQ_SIG_ALL, signalAll ? 1 : 0);
     }
 
-    /** Returns the type, the sizes, and the features if there are any. */
+    /** Returns the type, the sizes, and the features and the hash if there are any. */
     @Override
     public String toString() {
-        return type + ", " + capabilities + (features.isEmpty() ? "" : ", features=" + EnumSet.copyOf(features));
+        return type + ", " + capabilities + (features.isEmpty() ? "" : ", features=" + EnumSet.copyOf(features))
+                + (rxHash == null ? "" : ", rx_hash=" + rxHash);
     }
 }

@@ -12,7 +12,7 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.ReceiveOps;
 
 /**
- * Posts receives of a queue pair or of a shared receive queue. It admits one thread at a time, and none after the
+ * Posts receives of a queue pair, of a shared receive queue or of a work queue. It admits one thread at a time, and none after the
  * close.
  */
 final class ReceivePoster {
@@ -76,7 +76,7 @@ final class ReceivePoster {
 
     private WorkRequestException refusal(ReceiveRequests list, int errno) {
         int index = list.requests.indexOf(refused.get(JAVA_LONG, 0));
-        String prefix = owner instanceof SharedReceiveQueue ? "max_" : "max_recv_";
+        String prefix = owner instanceof QueuePair ? "max_recv_" : "max_";
         String exceeded = RequestLimits.exceededByReceive(list.requests.at(index), maxWr, maxEntries, prefix);
         if (exceeded == null) {
             return SystemErrors.workRequest(call(), errno, index, list.size());

@@ -12,6 +12,7 @@
  *     open() -> Context                 queries, asynchronous events
  *                 |-> CompletionChannel       waiting for completions
  *                 |-> FlowCounters            what flow rules count
+ *                 |-> ReceiveIndirectionTable work queues that a queue pair spreads frames over
  *                 |-> CompletionQueue         WorkCompletion(s), one for each request that ended
  *                 |-> DeviceMemory            memory of the device, if it has some
  *                 |-> ThreadDomain            for a parent domain: ProtectionDomain.parentDomain
@@ -20,6 +21,7 @@
  *                       |-> MemoryRegion      MemorySlice (here), RemoteMemory (for the peer)
  *                       |-> MemoryWindow
  *                       |-> SharedReceiveQueue   &lt;- ReceiveRequests
+ *                       |-> WorkQueue            &lt;- ReceiveRequests
  *                       |-> QueuePair            &lt;- SendRequests, ReceiveRequests
  *                       |     '-> Flow           which frames a raw packet queue pair receives
  *                       '-> AddressHandle

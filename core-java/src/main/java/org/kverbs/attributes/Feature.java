@@ -107,7 +107,15 @@ public enum Feature {
     FLOW_COUNTERS(
             "ibv_create_counters",
             "Devices of the driver mlx5 have it since rdma-core 19, and so have the embedded devices in this process; "
-                    + "an embedded device on UDP sockets has none.");
+                    + "an embedded device on UDP sockets has none."),
+    /**
+     * Work queues, and queue pairs that spread what they receive over those of a table by a hash ({@code
+     * ibv_create_wq}). {@code DeviceAttributesEx.receiveSideScaling} shows the hashes.
+     */
+    WORK_QUEUES(
+            "ibv_create_wq",
+            "Devices of the driver mlx5 have it, those of mlx4 with rdma-core 15 and newer, those of mana with 44, and so "
+                    + "have the embedded devices in this process; an embedded device on UDP sockets has none.");
 
     private final String verb;
     private final String needs;

@@ -10,6 +10,7 @@
  *   peers               AddressAttributes(Builder), GlobalRoute, StaticRate, QueuePairEndpoint, ConnectOptions(Builder)
  *   flow rules          FlowType, FlowMatch: EthernetMatch, Ipv4Match, Ipv6Match, PortMatch, VxlanMatch; MacAddress;
  *                       FlowCounter
+ *   work queues         WorkQueueState, WorkQueueFlag, RxHash, RxHashField
  *   memory, events      AccessFlag, MemoryWindowType, AsyncEventType
  * </pre>
  *

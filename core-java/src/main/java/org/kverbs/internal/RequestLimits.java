@@ -46,7 +46,7 @@ public final class RequestLimits {
      * @param maxWr how many receives the queue has room for
      * @param maxEntries how many scatter/gather entries a receive of the queue may have
      * @param prefix the beginning of the limits' names: {@code max_recv_} for a queue pair, {@code max_} for a shared
-     *     receive queue
+     *     receive queue or a work queue
      * @return a sentence with the limit's name and value; null if the request is within the limits
      */
     public static @Nullable String exceededByReceive(long request, int maxWr, int maxEntries, String prefix) {

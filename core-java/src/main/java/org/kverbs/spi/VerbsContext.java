@@ -77,6 +77,11 @@ public interface VerbsContext {
         return DriverVerbs.NONE;
     }
 
+    /** Returns the work queues of the device, and the tables of them. */
+    default WorkQueueVerbs workQueues() {
+        return WorkQueueVerbs.NONE;
+    }
+
     // Queries
 
     /** Fills {@code struct ibv_device_attr} ({@code ibv_query_device}). */

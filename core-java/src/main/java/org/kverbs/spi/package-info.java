@@ -13,7 +13,8 @@
  * <pre>
  *   VerbsProvider --> VerbsDevice --> VerbsOpenResult --> VerbsContext --> QueuePairOps, ReceiveOps, CompletionQueueOps
  *        |                                      '--> ClockVerbs, CounterVerbs, DomainVerbs, DriverVerbs, EceVerbs,
- *        |                                           FlowVerbs, OptionalMemoryVerbs, PacingVerbs, PortVerbs, XrcVerbs
+ *        |                                           FlowVerbs, OptionalMemoryVerbs, PacingVerbs, PortVerbs,
+ *        |                                           WorkQueueVerbs, XrcVerbs
  *        '--> ConnectionManager, DriverLibrary
  *
  *   above the seam    org.kverbs, org.kverbs.cm: call it

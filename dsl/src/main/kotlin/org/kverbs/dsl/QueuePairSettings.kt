@@ -2,10 +2,12 @@ package org.kverbs.dsl
 
 import org.kverbs.CompletionQueue
 import org.kverbs.QueuePairInitAttributes
+import org.kverbs.ReceiveIndirectionTable
 import org.kverbs.SharedReceiveQueue
 import org.kverbs.attributes.Feature
 import org.kverbs.attributes.QueuePairCapabilities
 import org.kverbs.attributes.QueuePairType
+import org.kverbs.attributes.RxHash
 
 /** Builds the settings that queue pairs of all types have. Valid only inside its block. */
 @RdmaDsl
@@ -14,7 +16,7 @@ public open class QueuePairSettings internal constructor() {
     private var recvCq: CompletionQueue? = null
     private var chooseCq: ((Int, Int) -> CompletionQueue)? = null
     private var srq: SharedReceiveQueue? = null
-    private var maxSendWr = QueuePairInitAttributes.DEFAULT_CAPABILITIES.maxSendWr()
+    private var maxSendWr: Int? = null
     private var maxRecvWr: Int? = null
     private var maxSendSge = QueuePairInitAttributes.DEFAULT_CAPABILITIES.maxSendSge()
     private var maxRecvSge: Int? = null
@@ -22,6 +24,7 @@ public open class QueuePairSettings internal constructor() {
     private var signalAll = false
     private var extended = false
     private val features = mutableSetOf<Feature>()
+    private var spreading: Spreading? = null
 
     /**
      * Sets the completion queue of send requests, and also of receive requests unless [recvCq] sets another. Required,
@@ -100,9 +103,24 @@ public open class QueuePairSettings internal constructor() {
         this.features += features
     }
 
+    /**
+     * Makes the queue pair spread the frames that it receives over the work queues of a table, by a hash of the fields
+     * that the block names: `rxHash(table) { fields(SRC_IPV4, DST_IPV4) }`. See [QueuePairInitAttributes.spreading].
+     * Needs the type RAW_PACKET, or another one for which the device has tables. Excludes queues of its own: [cq] and
+     * the sizes.
+     */
+    public fun rxHash(
+        table: ReceiveIndirectionTable,
+        block: RxHashBuilder.() -> Unit,
+    ) {
+        spreading = Spreading(table, RxHashBuilder().apply(block).build())
+    }
+
     internal fun build(type: QueuePairType): QueuePairInitAttributes {
+        spreading?.let { return it.build(type) }
         requireNoReceiveQueueBesideShared()
         val defaults = QueuePairInitAttributes.DEFAULT_CAPABILITIES
+        val maxSendWr = maxSendWr ?: defaults.maxSendWr()
         val maxReceives = if (srq == null) maxRecvWr ?: defaults.maxRecvWr() else 0
         val chosen = if (sendCq == null || recvCq == null) chooseCq?.invoke(maxSendWr, maxReceives) else null
         val sends = requireNotNull(sendCq ?: chosen) { "sendCq is missing: say sendCq(cq)" }
@@ -118,6 +136,34 @@ public open class QueuePairSettings internal constructor() {
         return QueuePairInitAttributes(type, sends, receives, srq, capabilities, signalAll, extended, features)
     }
 
+    private fun Spreading.build(type: QueuePairType): QueuePairInitAttributes {
+        val own =
+            mapOf(
+                "cq" to (sendCq ?: recvCq ?: chooseCq),
+                "srq" to srq,
+                "maxSendWr" to maxSendWr,
+                "maxRecvWr" to maxRecvWr,
+                "maxRecvSge" to maxRecvSge,
+                "extended" to extended.takeIf { it },
+            ).filterValues { it != null }.keys
+        require(own.isEmpty()) {
+            "rxHash(...) and $own exclude each other: the queue pair sends nothing and receives into the work queues"
+        }
+        val of = QueuePairInitAttributes.spreading(table, hash)
+        return QueuePairInitAttributes(
+            type,
+            of.sendCq(),
+            of.recvCq(),
+            null,
+            of.capabilities(),
+            signalAll,
+            false,
+            emptySet(),
+            table,
+            hash,
+        )
+    }
+
     private fun requireNoReceiveQueueBesideShared() {
         if (srq == null) return
         require(maxRecvWr == null) {
@@ -128,3 +174,9 @@ public open class QueuePairSettings internal constructor() {
         }
     }
 }
+
+/** A table, and the hash that chooses among its work queues. */
+private class Spreading(
+    val table: ReceiveIndirectionTable,
+    val hash: RxHash,
+)

@@ -77,8 +77,8 @@ public enum Operation {
     /** {@code ibv_post_send}, of a list of any length: the first request of the list is refused. */
     POST_SEND,
     /**
-     * {@code ibv_post_recv} and {@code ibv_post_srq_recv}, of a list of any length: the first request of the list is
-     * refused.
+     * {@code ibv_post_recv}, {@code ibv_post_srq_recv} and {@code ibv_post_wq_recv}, of a list of any length: the first
+     * request of the list is refused.
      */
     POST_RECEIVE,
     /** {@code ibv_create_ah}. */
@@ -96,5 +96,15 @@ public enum Operation {
     /** {@code ibv_read_counters}. */
     READ_COUNTERS,
     /** {@code ibv_destroy_counters}. */
-    DESTROY_COUNTERS
+    DESTROY_COUNTERS,
+    /** {@code ibv_create_wq}. */
+    CREATE_WORK_QUEUE,
+    /** {@code ibv_modify_wq}. */
+    MODIFY_WORK_QUEUE,
+    /** {@code ibv_destroy_wq}. */
+    DESTROY_WORK_QUEUE,
+    /** {@code ibv_create_rwq_ind_table}. */
+    CREATE_INDIRECTION_TABLE,
+    /** {@code ibv_destroy_rwq_ind_table}. */
+    DESTROY_INDIRECTION_TABLE
 }

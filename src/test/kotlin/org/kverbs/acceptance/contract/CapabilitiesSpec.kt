@@ -10,6 +10,7 @@ import org.kverbs.FlowAttributes
 import org.kverbs.QueuePairInitAttributes
 import org.kverbs.RdmaSystemException
 import org.kverbs.UnsupportedVerbException
+import org.kverbs.WorkQueueAttributes
 import org.kverbs.acceptance.contract.Capability.ADDRESS_EVENTS
 import org.kverbs.acceptance.contract.Capability.EXTENDED_QUEUES
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
@@ -224,6 +225,10 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
 
         Capability.FLOW_COUNTERS -> {
             { context.flowCounters() }
+        }
+
+        Capability.WORK_QUEUES -> {
+            { pd.workQueue(WorkQueueAttributes.of(cq())) }
         }
 
         Capability.RESIZE_SRQ -> {

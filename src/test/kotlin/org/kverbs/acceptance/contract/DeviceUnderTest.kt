@@ -103,6 +103,9 @@ internal enum class Capability(
     /** ibv_create_counters. */
     FLOW_COUNTERS(Feature.FLOW_COUNTERS),
 
+    /** ibv_create_wq, and queue pairs that spread frames over work queues. */
+    WORK_QUEUES(Feature.WORK_QUEUES),
+
     /** ibv_modify_srq with IBV_SRQ_MAX_WR. */
     RESIZE_SRQ,
 
@@ -271,7 +274,7 @@ private fun embedded(
 
 /** The capabilities of devices that carry Ethernet frames. */
 private val framesOnly: Set<Capability>
-    get() = setOf(Capability.RAW_PACKET, Capability.FLOW_STEERING, Capability.FLOW_COUNTERS)
+    get() = setOf(Capability.RAW_PACKET, Capability.FLOW_STEERING, Capability.FLOW_COUNTERS, Capability.WORK_QUEUES)
 
 /** Containers often have no IPv6; then its cases are skipped. */
 private fun hasIpv6() =

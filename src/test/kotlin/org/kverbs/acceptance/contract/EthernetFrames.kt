@@ -1,5 +1,6 @@
 package org.kverbs.acceptance.contract
 
+import java.net.InetAddress
 import java.nio.ByteBuffer
 
 /** Makes an Ethernet frame with a payload. */
@@ -47,6 +48,30 @@ internal fun udp(
     bytesOf(8 + payload.size) {
         putShort(sourcePort.toShort()).putShort(destinationPort.toShort())
         putShort((8 + payload.size).toShort()).putShort(0)
+        put(payload)
+    }
+
+/** Makes the header of a TCP segment. */
+internal fun tcp(
+    destinationPort: Int,
+    payload: ByteArray = ByteArray(0),
+    sourcePort: Int = 1234,
+): ByteArray =
+    bytesOf(20 + payload.size) {
+        putShort(sourcePort.toShort()).putShort(destinationPort.toShort())
+        putInt(1).putInt(0).putShort(0x5010).putShort(1000).putInt(0).put(payload)
+    }
+
+/** Makes an IPv6 packet. */
+internal fun ipv6(
+    destination: String,
+    nextHeader: Int,
+    payload: ByteArray,
+    source: String,
+): ByteArray =
+    bytesOf(40 + payload.size) {
+        putInt(0x60000000).putShort(payload.size.toShort()).put(nextHeader.toByte()).put(64)
+        put(InetAddress.getByName(source).address).put(InetAddress.getByName(destination).address)
         put(payload)
     }
 

@@ -31,6 +31,7 @@ import org.kverbs.spi.PortVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
+import org.kverbs.spi.WorkQueueVerbs;
 import org.kverbs.spi.XrcVerbs;
 
 /**
@@ -54,6 +55,7 @@ final class NativeContext implements VerbsContext {
     private final WaitableFds channels = new WaitableFds();
     private final FlowVerbs flows;
     private final CounterVerbs counters;
+    private final WorkQueueVerbs workQueues;
 
     NativeContext(Libibverbs verbs, long context) {
         this.verbs = verbs;
@@ -64,6 +66,7 @@ final class NativeContext implements VerbsContext {
         this.flows = new NativeFlows(tables);
         this.counters = new NativeCounters(context, tables);
         this.isShort = staysInUserSpace();
+        this.workQueues = new NativeWorkQueues(context, tables, isShort);
         this.asyncFd = Memory.at(context, IbvContext.SIZE).get(JAVA_INT, IbvContext.ASYNC_FD);
     }
 
@@ -114,6 +117,11 @@ final class NativeContext implements VerbsContext {
     @Override
     public CounterVerbs flowCounters() {
         return counters;
+    }
+
+    @Override
+    public WorkQueueVerbs workQueues() {
+        return workQueues;
     }
 
     @Override

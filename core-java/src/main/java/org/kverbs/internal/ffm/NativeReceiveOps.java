@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.ReceiveOps;
 
-/** Posts receives through the function pointer of a driver. */
+/** Posts receives through the function pointer of a driver, which takes the queue first. */
 sealed class NativeReceiveOps implements ReceiveOps permits NativeQueuePairOps, NativeExtendedQueuePairOps {
 
     private final long queue;

@@ -26,7 +26,8 @@ final class OptionalVerbs {
             // of type RAW_PACKET, which no pointer shows: without flow rules it would receive nothing
             Map.entry("ibv_create_qp", VerbsContext.IBV_CREATE_FLOW),
             Map.entry("ibv_create_flow", VerbsContext.IBV_CREATE_FLOW),
-            Map.entry("ibv_create_counters", VerbsContext.CREATE_COUNTERS));
+            Map.entry("ibv_create_counters", VerbsContext.CREATE_COUNTERS),
+            Map.entry("ibv_create_wq", VerbsContext.CREATE_WQ));
 
     /**
      * The operations of extended queue pairs, with their bits of {@code device_cap_flags_ex}. They are functions of a

@@ -38,7 +38,9 @@ public abstract class DeviceState {
             Operation.DESTROY_SHARED_RECEIVE_QUEUE,
             Operation.CLOSE_XRC_DOMAIN,
             Operation.DESTROY_FLOW,
-            Operation.DESTROY_COUNTERS);
+            Operation.DESTROY_COUNTERS,
+            Operation.DESTROY_WORK_QUEUE,
+            Operation.DESTROY_INDIRECTION_TABLE);
 
     public final String name;
     public final long guid;

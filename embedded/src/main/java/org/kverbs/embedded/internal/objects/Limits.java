@@ -1,5 +1,8 @@
 package org.kverbs.embedded.internal.objects;
 
+import org.kverbs.internal.abi.IbvRxHashFields;
+import org.kverbs.internal.abi.IbvWqFlags;
+
 /** Lists the properties of all embedded devices that {@link org.kverbs.embedded.DeviceLimits} does not set. */
 public final class Limits {
 
@@ -21,6 +24,25 @@ public final class Limits {
     public static final int DEVICE_MEMORY_ALIGNMENT = 12;
     /** The most flow rules, and the most counters of flow rules. */
     public static final int FLOWS = 1 << 13;
+    /** The most work queues. */
+    public static final int WORK_QUEUES = 1 << 14;
+    /** The most indirection tables. */
+    public static final int TABLES = 1 << 12;
+    /** The most entries of an indirection table, as an exponent. */
+    public static final int LOG_TABLE = 11;
+    /** The flags that a work queue can have. */
+    public static final int WORK_QUEUE_FLAGS =
+            IbvWqFlags.IBV_WQ_FLAGS_CVLAN_STRIPPING | IbvWqFlags.IBV_WQ_FLAGS_SCATTER_FCS;
+    /** The fields that a hash can be of: a mask of {@code enum ibv_rx_hash_fields}. */
+    public static final long HASHED = IbvRxHashFields.IBV_RX_HASH_SRC_IPV4
+            | IbvRxHashFields.IBV_RX_HASH_DST_IPV4
+            | IbvRxHashFields.IBV_RX_HASH_SRC_IPV6
+            | IbvRxHashFields.IBV_RX_HASH_DST_IPV6
+            | IbvRxHashFields.IBV_RX_HASH_SRC_PORT_TCP
+            | IbvRxHashFields.IBV_RX_HASH_DST_PORT_TCP
+            | IbvRxHashFields.IBV_RX_HASH_SRC_PORT_UDP
+            | IbvRxHashFields.IBV_RX_HASH_DST_PORT_UDP
+            | IbvRxHashFields.IBV_RX_HASH_INNER;
     /** The longest Ethernet frame in bytes: an MTU of 4200, the header and a VLAN tag. */
     public static final int FRAME = 4200 + 14 + 4;
 

@@ -16,6 +16,8 @@ public final class Quotas {
     public final Quota deviceMemory;
     public final Quota flowRules;
     public final Quota flowCounters;
+    public final Quota workQueues;
+    public final Quota indirectionTables;
 
     Quotas(String device, DeviceLimits limits) {
         queuePairs = new Quota(device, "queue pairs", "max_qp", limits.queuePairs());
@@ -30,5 +32,8 @@ public final class Quotas {
         flowRules = new Quota(device, "flow rules", "as verbs.h has no attribute for them", Limits.FLOWS);
         flowCounters =
                 new Quota(device, "counters of flow rules", "as verbs.h has no attribute for them", Limits.FLOWS);
+        workQueues = new Quota(device, "work queues", "max_wq_type_rq", Limits.WORK_QUEUES);
+        indirectionTables =
+                new Quota(device, "indirection tables", "max_rwq_indirection_tables", Limits.TABLES);
     }
 }

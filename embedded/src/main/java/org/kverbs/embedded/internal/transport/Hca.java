@@ -34,6 +34,8 @@ public final class Hca extends DeviceState {
     private static final int MULTICAST = 0xffffff;
 
     public final IntMap<Qp> queuePairs = new IntMap<>();
+    /** The work queues, by number. */
+    public final IntMap<Wq> workQueues = new IntMap<>();
     /** The shared receive queues of XRC, by number. */
     public final IntMap<XrcSrq> xrcQueues = new IntMap<>();
     /** The XRC domains that contexts share, by what identifies their files. */
@@ -122,6 +124,7 @@ public final class Hca extends DeviceState {
         if (event == IbvEventType.IBV_EVENT_DEVICE_FATAL) {
             breakDown();
             queuePairs.forEach(Qp::toError);
+            workQueues.forEach(Wq::toError);
         }
         contexts.forEach(each -> each.raise(event, Limits.PORT));
     }
@@ -177,12 +180,12 @@ public final class Hca extends DeviceState {
         }
     }
 
-    /** Returns an unused queue pair number; 0 and 1 belong to management. */
+    /** Returns an unused number for a queue pair or a work queue; 0 and 1 belong to management. */
     public int freshQueuePairNumber() {
         int number;
         do {
             number = random.nextInt(MULTICAST);
-        } while (number < 2 || queuePairs.get(number) != null);
+        } while (number < 2 || queuePairs.get(number) != null || workQueues.get(number) != null);
         return number;
     }
 

@@ -25,6 +25,7 @@ import org.kverbs.embedded.internal.objects.XrcDomain;
 import org.kverbs.embedded.internal.objects.XrcSrq;
 import org.kverbs.embedded.internal.watch.Poster;
 import org.kverbs.embedded.internal.watch.Quiet;
+import org.kverbs.embedded.internal.wire.FrameHeaders;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.Errno;
@@ -67,8 +68,11 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     final Completer completer = new Completer(this);
     final Responder responder;
     final Datagrams datagrams;
-    /** Sends and receives the frames of a raw packet queue pair; null for another type. */
+    /** Sends and receives the frames of a raw packet queue pair; null for another type, or with {@link #spread}. */
     final @Nullable Frames frames;
+    /** Spreads the frames over work queues; null for a queue pair without an indirection table. */
+    final @Nullable Spread spread;
+
     private final ReceiveQueue receives;
     /** The occupied slots of its own receive queue, or of the shared one. */
     final Occupancy receiving;
@@ -118,7 +122,11 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
                 : srq == null ? init.maxRecvSge() : srq.queue.maxEntries();
         this.responder = new Responder(this, entries);
         this.datagrams = new Datagrams(this, entries);
-        this.frames = type == IbvQpType.IBV_QPT_RAW_PACKET ? new Frames(this, entries) : null;
+        this.spread = init.spread();
+        this.frames = type == IbvQpType.IBV_QPT_RAW_PACKET && spread == null ? new Frames(this, entries) : null;
+        if (spread != null) {
+            setState(IbvQpState.IBV_QPS_RTR);
+        }
     }
 
     @Override
@@ -331,7 +339,11 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     }
 
     /** Takes a frame that a flow rule gives to this queue pair. An exception ends the queue pair. */
-    void takeFrame(long frame, int length, long frameNumber) {
+    void takeFrame(long frame, int length, long frameNumber, FrameHeaders headers) {
+        if (spread != null && isReceiving()) {
+            spread.take(frame, length, frameNumber, headers, counters);
+            return;
+        }
         if (frames == null || !isReceiving()) {
             return;
         }
@@ -578,7 +590,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
                 Memory.putLong(badWorkRequest, workRequests);
                 return refusal;
             }
-            if (state == IbvQpState.IBV_QPS_RESET || srq != null || isXrc()) {
+            if (state == IbvQpState.IBV_QPS_RESET || srq != null || spread != null || isXrc()) {
                 Memory.putLong(badWorkRequest, workRequests);
                 return -Errno.EINVAL;
             }

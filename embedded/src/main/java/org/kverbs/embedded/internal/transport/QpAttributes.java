@@ -10,6 +10,7 @@ import org.kverbs.embedded.internal.objects.Cq;
 import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.internal.QueuePairTransitions;
+import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAhAttr;
 import org.kverbs.internal.abi.IbvQpAttr;
@@ -81,6 +82,11 @@ public final class QpAttributes {
 
     /** Changes the attributes in the mask, or nothing. Returns 0 or -errno. */
     public int modify(long given, int mask) {
+        if (qp.spread != null) {
+            return Refusal.because(
+                    Errno.EOPNOTSUPP,
+                    "A queue pair with an indirection table receives since it was made, and has no other state.");
+        }
         int to = (mask & IbvQpAttrMask.IBV_QP_STATE) != 0 ? Memory.getInt(given + IbvQpAttr.QP_STATE) : qp.state;
         boolean wrongState = (mask & IbvQpAttrMask.IBV_QP_CUR_STATE) != 0
                 && Memory.getInt(given + IbvQpAttr.CUR_QP_STATE) != qp.state;

@@ -17,9 +17,10 @@ import org.kverbs.internal.memory.Memory;
  * Holds the checked fields of a {@code struct ibv_qp_init_attr}.
  *
  * @param pd the protection domain; one without memory for an XRC_RECV queue pair
- * @param sendCq the completion queue of sends; null for an XRC_RECV queue pair
- * @param recvCq the completion queue of receives; null for both types of XRC
+ * @param sendCq the completion queue of sends; null for an XRC_RECV queue pair, and with {@code spread}
+ * @param recvCq the completion queue of receives; null for both types of XRC, and with {@code spread}
  * @param domain the XRC domain of an XRC_RECV queue pair; null for any other
+ * @param spread what a queue pair with an indirection table has in place of queues; null for any other
  */
 public record QpInit(
         Pd pd,
@@ -28,6 +29,7 @@ public record QpInit(
         @Nullable Cq recvCq,
         @Nullable Srq srq,
         @Nullable XrcDomain domain,
+        @Nullable Spread spread,
         int maxSendWr,
         int maxRecvWr,
         int maxSendSge,
@@ -73,14 +75,20 @@ public record QpInit(
         }
         boolean signalsAll = Memory.getInt(at + IbvQpInitAttr.SQ_SIG_ALL) != 0;
         return fits
-                ? new QpInit(pd, type, send, receive, srq, null, sends, receives, sendEntries, receiveEntries, inline,
+                ? new QpInit(pd, type, send, receive, srq, null, null, sends, receives, sendEntries, receiveEntries, inline,
                         signalsAll)
                 : null;
     }
 
     /** Makes the fields of an XRC_RECV queue pair: it has no queues. */
     public static QpInit ofXrcReceiver(XrcDomain domain) {
-        return new QpInit(new Pd(0), IbvQpType.IBV_QPT_XRC_RECV, null, null, null, domain, 0, 0, 0, 0, 0, false);
+        return new QpInit(new Pd(0), IbvQpType.IBV_QPT_XRC_RECV, null, null, null, domain, null, 0, 0, 0, 0, 0, false);
+    }
+
+    /** Makes the fields of a queue pair with an indirection table: it has no queues. */
+    public static QpInit ofSpread(Pd pd, Spread spread) {
+        return new QpInit(
+                pd, IbvQpType.IBV_QPT_RAW_PACKET, null, null, null, null, spread, 0, 0, 0, 0, 0, false);
     }
 
     private static boolean isOffered(int type) {
@@ -98,11 +106,14 @@ public record QpInit(
         return asked >= 0 && asked <= most;
     }
 
-    /** Counts the queue pair as a user of its domain and shared receive queue, or uncounts it. */
+    /** Counts the queue pair as a user of its domain, shared receive queue and indirection table, or uncounts it. */
     public void countUsers(int more) {
         pd.users += more;
         if (srq != null) {
             srq.users += more;
+        }
+        if (spread != null) {
+            spread.table.users += more;
         }
     }
 }

@@ -87,7 +87,7 @@ public final class Steering {
             rule.counts().count(length);
         }
         if (!rule.drops()) {
-            rule.qp().takeFrame(frame, length, frames);
+            rule.qp().takeFrame(frame, length, frames, headers);
         }
     }
 }

@@ -16,7 +16,9 @@
  * </pre>
  *
  * <p>Ethernet frames take a way of their own: {@code Frames} of a raw packet queue pair sends them, and {@code
- * Hca.takeFrame} gives an arriving one to {@code Steering}, which finds the queue pairs by their {@code FlowRule}s.
+ * Hca.takeFrame} gives an arriving one to {@code Steering}, which finds the queue pairs by their {@code FlowRule}s. A
+ * queue pair with an indirection table has no {@code Frames}: its {@code Spread} hashes a frame and gives it to a
+ * {@code Wq} of the {@code WqTable}.
  *
  * <h2>The cursors of a send queue</h2>
  *

@@ -17,6 +17,7 @@ import org.kverbs.embedded.internal.objects.OpenXrcDomain;
 import org.kverbs.embedded.internal.objects.Structures;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.transport.Qp;
+import org.kverbs.embedded.internal.transport.WqTable;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ClockVerbs;
@@ -31,6 +32,7 @@ import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
 import org.kverbs.spi.VerbsContext;
 import org.kverbs.spi.VerbsOpenResult;
+import org.kverbs.spi.WorkQueueVerbs;
 import org.kverbs.spi.XrcVerbs;
 
 /**
@@ -54,7 +56,8 @@ public final class EmbeddedContext implements VerbsContext {
             "ibv_wr_atomic_write",
             "ibv_wr_flush");
     /** What the devices in this process have, and those on UDP sockets lack. */
-    private static final Set<String> OF_FRAMES = Set.of("ibv_create_qp", "ibv_create_flow", "ibv_create_counters");
+    private static final Set<String> OF_FRAMES =
+            Set.of("ibv_create_qp", "ibv_create_flow", "ibv_create_counters", "ibv_create_wq");
 
     /** The length of an implicit region: SIZE_MAX (man 3 ibv_reg_mr). */
     private static final long WHOLE_ADDRESS_SPACE = -1;
@@ -73,6 +76,7 @@ public final class EmbeddedContext implements VerbsContext {
     private final EmbeddedXrc xrc;
     private final SteeringVerbs steering;
     private final LockedSteering lockedSteering;
+    private final EmbeddedWorkQueues workQueues;
 
     private EmbeddedContext(Hca hca) {
         this.hca = hca;
@@ -85,8 +89,10 @@ public final class EmbeddedContext implements VerbsContext {
         this.completions = new CompletionVerbs(hca, structures, domains, events);
         this.shared = new SharedReceiveVerbs(hca, structures, domains, events);
         Handles<OpenXrcDomain> xrcDomains = EmbeddedXrc.table(structures);
+        Handles<WqTable> tables = EmbeddedWorkQueues.table(hca, structures);
+        this.workQueues = new EmbeddedWorkQueues(hca, structures, events, domains, completions, tables);
         this.queuePairs = new QueuePairVerbs(
-                hca, structures, events, domains, completions, shared, xrcDomains, memory, addresses);
+                hca, structures, events, domains, completions, shared, xrcDomains, tables, memory, addresses);
         this.xrc = new EmbeddedXrc(hca, completions, shared, queuePairs, xrcDomains);
         this.steering = new SteeringVerbs(hca, structures, queuePairs);
         this.lockedSteering = new LockedSteering(hca, steering);
@@ -181,11 +187,17 @@ public final class EmbeddedContext implements VerbsContext {
     }
 
     @Override
+    public WorkQueueVerbs workQueues() {
+        return workQueues;
+    }
+
+    @Override
     public int close() {
         return locked(() -> {
             // As the kernel does: packets must not find objects that the program did not destroy.
             steering.close();
             queuePairs.close();
+            workQueues.close();
             shared.close();
             completions.close();
             xrc.close();

@@ -10,6 +10,7 @@ import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAtomicCap;
+import org.kverbs.internal.abi.IbvDevice64CapFlags;
 import org.kverbs.internal.abi.IbvDeviceAttr;
 import org.kverbs.internal.abi.IbvDeviceAttrEx;
 import org.kverbs.internal.abi.IbvDeviceCapFlags;
@@ -22,6 +23,8 @@ import org.kverbs.internal.abi.IbvPortAttr;
 import org.kverbs.internal.abi.IbvPortCapFlags;
 import org.kverbs.internal.abi.IbvPortState;
 import org.kverbs.internal.abi.IbvQpType;
+import org.kverbs.internal.abi.IbvRawPacketCaps;
+import org.kverbs.internal.abi.IbvRxHashFunctionFlags;
 
 /** Writes a device's attributes as C structures. */
 final class Queries {
@@ -134,10 +137,25 @@ final class Queries {
         if (to.byteSize() > IbvDeviceAttrEx.MAX_DM_SIZE) {
             putLong(to, IbvDeviceAttrEx.MAX_DM_SIZE, Limits.DEVICE_MEMORY);
         }
+        long checks = hca.link.carriesFrames() ? IbvDevice64CapFlags.IBV_DEVICE_RAW_SCATTER_FCS : 0;
         if (to.byteSize() > IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX) {
-            putLong(to, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX, capabilities() | CAN_EX);
+            putLong(to, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX, capabilities() | CAN_EX | checks);
+        }
+        if (hca.link.carriesFrames() && to.byteSize() > IbvDeviceAttrEx.RAW_PACKET_CAPS) {
+            workQueues(to);
         }
         return device(to);
+    }
+
+    private static void workQueues(MemorySegment to) {
+        putInt(to, IbvDeviceAttrEx.RSS_CAPS_SUPPORTED_QPTS, 1 << IbvQpType.IBV_QPT_RAW_PACKET);
+        putInt(to, IbvDeviceAttrEx.RSS_CAPS_MAX_RWQ_INDIRECTION_TABLES, Limits.TABLES);
+        putInt(to, IbvDeviceAttrEx.RSS_CAPS_MAX_RWQ_INDIRECTION_TABLE_SIZE, 1 << Limits.LOG_TABLE);
+        putLong(to, IbvDeviceAttrEx.RSS_CAPS_RX_HASH_FIELDS_MASK, Limits.HASHED);
+        putByte(to, IbvDeviceAttrEx.RSS_CAPS_RX_HASH_FUNCTION, IbvRxHashFunctionFlags.IBV_RX_HASH_FUNC_TOEPLITZ);
+        putInt(to, IbvDeviceAttrEx.MAX_WQ_TYPE_RQ, Limits.WORK_QUEUES);
+        putInt(to, IbvDeviceAttrEx.RAW_PACKET_CAPS, IbvRawPacketCaps.IBV_RAW_PACKET_CAP_CVLAN_STRIPPING
+                | IbvRawPacketCaps.IBV_RAW_PACKET_CAP_SCATTER_FCS);
     }
 
     private int capabilities() {

@@ -8,6 +8,7 @@ import org.kverbs.embedded.internal.objects.Handles;
 import org.kverbs.embedded.internal.objects.Mr;
 import org.kverbs.embedded.internal.objects.Mw;
 import org.kverbs.embedded.internal.objects.OpenXrcDomain;
+import org.kverbs.embedded.internal.objects.Pd;
 import org.kverbs.embedded.internal.objects.Quota;
 import org.kverbs.embedded.internal.objects.Referenced;
 import org.kverbs.embedded.internal.objects.Structures;
@@ -17,6 +18,7 @@ import org.kverbs.embedded.internal.transport.QpAttributes;
 import org.kverbs.embedded.internal.transport.QpHandle;
 import org.kverbs.embedded.internal.transport.QpInit;
 import org.kverbs.embedded.internal.transport.SendQueue;
+import org.kverbs.embedded.internal.transport.WqTable;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvMwBind;
 import org.kverbs.internal.abi.IbvMwType;
@@ -41,6 +43,7 @@ final class QueuePairVerbs {
     private final CompletionVerbs completions;
     private final SharedReceiveVerbs shared;
     private final Handles<OpenXrcDomain> xrcDomains;
+    private final Handles<WqTable> tables;
     private final MemoryVerbs memory;
     private final Referenced referenced;
     private final Handles<QpAttributes> attributes;
@@ -54,6 +57,7 @@ final class QueuePairVerbs {
             CompletionVerbs completions,
             SharedReceiveVerbs shared,
             Handles<OpenXrcDomain> xrcDomains,
+            Handles<WqTable> tables,
             MemoryVerbs memory,
             AddressVerbs addresses) {
         this.hca = hca;
@@ -62,6 +66,7 @@ final class QueuePairVerbs {
         this.completions = completions;
         this.shared = shared;
         this.xrcDomains = xrcDomains;
+        this.tables = tables;
         this.memory = memory;
         this.referenced = new Referenced(memory.regions(), memory.windows(), addresses.handles());
         this.attributes = new Handles<>(structures, IbvQpAttr.SIZE + 8, IbvQpAttr.SIZE, Quota.none());
@@ -165,6 +170,9 @@ final class QueuePairVerbs {
 
     /** Makes a queue pair from a {@code struct ibv_qp_init_attr_ex}, and updates its {@code cap}. */
     long createEx(long at) {
+        if (SpreadReader.isAskedFor(Memory.getInt(at + IbvQpInitAttrEx.COMP_MASK))) {
+            return createSpreading(at);
+        }
         int type = Memory.getInt(at + IbvQpInitAttrEx.QP_TYPE);
         boolean receiver = type == IbvQpType.IBV_QPT_XRC_RECV;
         int known = receiver
@@ -184,6 +192,23 @@ final class QueuePairVerbs {
             queuePairs.require(structure).sends.permit(operations);
         }
         return structure;
+    }
+
+    /** Makes a queue pair with an indirection table. */
+    private long createSpreading(long at) {
+        if (!hca.link.carriesFrames()) {
+            return -Errno.EOPNOTSUPP;
+        }
+        var reader = new SpreadReader(tables);
+        int result = reader.read(at);
+        if (result < 0) {
+            return result;
+        }
+        long pd = Memory.getLong(at + IbvQpInitAttrEx.PD);
+        Pd domain = domains.get(pd);
+        return domain == null
+                ? -Errno.EINVAL
+                : create(pd, QpInit.ofSpread(domain, reader.spread()), null, at + IbvQpInitAttrEx.CAP);
     }
 
     private QpAttributes attributes(Qp qp) {

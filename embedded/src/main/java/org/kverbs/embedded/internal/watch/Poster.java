@@ -1,10 +1,10 @@
 package org.kverbs.embedded.internal.watch;
 
-/** Names the queue pair or shared receive queue that a request was posted to. */
+/** Names the queue pair, shared receive queue or work queue that a request was posted to. */
 public final class Poster {
 
     final String device;
-    /** 0 for a shared receive queue. */
+    /** 0 for a shared receive queue and for a work queue. */
     final int queuePair;
 
     public Poster(String device, int queuePair) {

@@ -7,6 +7,7 @@ import org.kverbs.internal.abi.IbvFlowIpv4ExtFilter;
 import org.kverbs.internal.abi.IbvFlowIpv6Filter;
 import org.kverbs.internal.abi.IbvFlowTcpUdpFilter;
 import org.kverbs.internal.abi.IbvFlowTunnelFilter;
+import org.kverbs.internal.abi.IbvRxHashFields;
 import org.kverbs.internal.memory.Memory;
 
 /**
@@ -19,6 +20,13 @@ public final class FrameHeaders {
 
     /** The length of an Ethernet header without a VLAN tag. */
     public static final int ETHERNET = 14;
+
+    /** The length of both addresses, which an Ethernet header begins with. */
+    public static final int ADDRESSES = 12;
+    /** The most bytes that {@link #hashed} writes: two addresses of IPv6 and two ports. */
+    public static final int HASHED = 36;
+
+    private static final int TAG = 4;
 
     private static final int TYPE_IPV4 = 0x0800;
     private static final int TYPE_IPV6 = 0x86dd;
@@ -53,6 +61,7 @@ public final class FrameHeaders {
     };
     private final boolean[] there = new boolean[filters.length];
     private boolean isTagged;
+    private boolean isFragment;
     /** The headers inside of a tunnel; null in the headers that are inside. */
     private final @Nullable FrameHeaders inner;
 
@@ -97,6 +106,7 @@ public final class FrameHeaders {
         Arrays.fill(there, false);
         Arrays.fill(filters[HeaderLayer.ETHERNET.ordinal()], (byte) 0);
         isTagged = false;
+        isFragment = false;
         if (inner != null) {
             inner.clear();
         }
@@ -118,6 +128,7 @@ public final class FrameHeaders {
         ip[IbvFlowIpv4ExtFilter.FLAGS] = (byte) (((fragment & 0x4000) != 0 ? DONT_FRAGMENT : 0)
                 | ((fragment & 0x2000) != 0 ? MORE_FRAGMENTS : 0));
         there[HeaderLayer.IPV4.ordinal()] = true;
+        isFragment = (fragment & 0x3fff) != 0;
         if ((fragment & 0x1fff) == 0) { // a later fragment has no header of TCP or UDP
             readPorts(protocol, at + header, length - header);
         }
@@ -140,6 +151,7 @@ public final class FrameHeaders {
         int next = bits8(at + 6);
         int offset = 40;
         while (offset + 8 <= length && isExtension(next)) {
+            isFragment |= next == FRAGMENT && (bits16(at + offset + 2) & 0xfff9) != 0;
             if (next == FRAGMENT && (bits16(at + offset + 2) & 0xfff8) != 0) {
                 return; // a later fragment has no header of TCP or UDP
             }
@@ -191,6 +203,68 @@ public final class FrameHeaders {
 
     private static boolean asksForTag(byte[] mask) {
         return (mask[IbvFlowEthFilter.VLAN_TAG] | mask[IbvFlowEthFilter.VLAN_TAG + 1]) != 0;
+    }
+
+    /** Returns the length of the frame's outer tag if it is one of IEEE 802.1Q, a customer's; else 0. */
+    public static int customerTag(long frame, int length) {
+        return length >= ETHERNET + TAG && bits16(frame + ADDRESSES) == TYPE_VLAN ? TAG : 0;
+    }
+
+    /**
+     * Writes the fields that a hash is of, as the wire has them: source address, destination address, source port,
+     * destination port. Those that the frame does not have are left out, and so are the ports of fragments.
+     *
+     * @param fields a mask of {@code enum ibv_rx_hash_fields}
+     * @return the number of bytes
+     */
+    public int hashed(long fields, byte[] to) {
+        FrameHeaders headers = (fields & IbvRxHashFields.IBV_RX_HASH_INNER) == 0 ? this : inner;
+        if (headers == null) {
+            return 0;
+        }
+        int at = headers.address(HeaderLayer.IPV4, fields, IbvRxHashFields.IBV_RX_HASH_SRC_IPV4, to, 0);
+        at = headers.address(HeaderLayer.IPV6, fields, IbvRxHashFields.IBV_RX_HASH_SRC_IPV6, to, at);
+        if (!headers.isFragment) {
+            at = headers.ports(HeaderLayer.TCP, fields, IbvRxHashFields.IBV_RX_HASH_SRC_PORT_TCP, to, at);
+            at = headers.ports(HeaderLayer.UDP, fields, IbvRxHashFields.IBV_RX_HASH_SRC_PORT_UDP, to, at);
+        }
+        return at;
+    }
+
+    /** Copies the addresses; the bit of the destination follows that of the source in {@code fields}. */
+    private int address(HeaderLayer layer, long fields, long source, byte[] to, int at) {
+        boolean isIpv4 = layer == HeaderLayer.IPV4;
+        return copyPair(
+                layer,
+                fields,
+                source,
+                isIpv4 ? IbvFlowIpv4ExtFilter.SRC_IP : IbvFlowIpv6Filter.SRC_IP,
+                isIpv4 ? IbvFlowIpv4ExtFilter.DST_IP : IbvFlowIpv6Filter.DST_IP,
+                isIpv4 ? 4 : 16,
+                to,
+                at);
+    }
+
+    private int ports(HeaderLayer layer, long fields, long source, byte[] to, int at) {
+        return copyPair(
+                layer, fields, source, IbvFlowTcpUdpFilter.SRC_PORT, IbvFlowTcpUdpFilter.DST_PORT, 2, to, at);
+    }
+
+    private int copyPair(HeaderLayer layer, long fields, long source, int from, int destinationFrom, int bytes,
+            byte[] to, int at) {
+        int next = at;
+        if (there[layer.ordinal()]) {
+            byte[] filter = filters[layer.ordinal()];
+            if ((fields & source) != 0) {
+                System.arraycopy(filter, from, to, next, bytes);
+                next += bytes;
+            }
+            if ((fields & source << 1) != 0) {
+                System.arraycopy(filter, destinationFrom, to, next, bytes);
+                next += bytes;
+            }
+        }
+        return next;
     }
 
     /** Tells whether the frame is for a group of stations. */
