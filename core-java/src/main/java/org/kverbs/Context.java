@@ -347,6 +347,61 @@ public final class Context extends Resource {
     }
 
     /**
+     * Returns the descriptor by which another process gets at the kernel's side of this context ({@code cmd_fd}). Send
+     * it over a UNIX socket (SCM_RIGHTS), which duplicates it, together with the numbers of the objects to share, such
+     * as {@link ProtectionDomain#kernelHandle}. The context owns the descriptor: do not close it. Within this process,
+     * {@link #duplicateDescriptor} gives one to import.
+     *
+     * <p>The number of an embedded device is no descriptor of the operating system, and means nothing in another
+     * process.
+     *
+     * @throws UnsupportedVerbException if the device has no such descriptor
+     */
+    public int commandDescriptor() {
+        String operation = "cmd_fd(" + device.name() + ")";
+        return command(errno -> refusal(Feature.IMPORT, operation, errno), () -> verbs.imports().commandDescriptor());
+    }
+
+    /**
+     * Duplicates the {@link #commandDescriptor} for {@link Device#importContext} in this process. The caller owns the
+     * duplicate until it is imported.
+     *
+     * @throws UnsupportedVerbException if the device has no such descriptor
+     * @throws RdmaSystemException EMFILE if the process has too many open files
+     */
+    public int duplicateDescriptor() {
+        String operation = "dup(cmd_fd of " + device.name() + ")";
+        return command(errno -> refusal(Feature.IMPORT, operation, errno), () -> verbs.imports().duplicateDescriptor());
+    }
+
+    /**
+     * Imports a protection domain of the context that this one was imported from ({@code ibv_import_pd}). The domain
+     * stays the exporter's: closing this object frees only the import ({@code ibv_unimport_pd}). The exporter closes
+     * the domain after the last use here; while objects of other contexts are in it, its close fails with EBUSY.
+     *
+     * @param kernelHandle {@link ProtectionDomain#kernelHandle} of the exporter's domain
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#IMPORT}
+     * @throws RdmaSystemException ENOENT, EINVAL or another errno if there is no such domain
+     */
+    public ProtectionDomain importProtectionDomain(int kernelHandle) {
+        return Imports.domain(this, kernelHandle);
+    }
+
+    /**
+     * Imports device memory of the context that this one was imported from ({@code ibv_import_dm}). The memory stays
+     * the exporter's, as with {@link #importProtectionDomain}.
+     *
+     * @param kernelHandle {@link DeviceMemory#kernelHandle} of the exporter's memory
+     * @param length the exporter's {@link DeviceMemory#length}, which the device does not tell
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#IMPORT}, or the installed rdma-core
+     *     is older than 35
+     * @throws RdmaSystemException ENOENT, EINVAL or another errno if there is no such memory
+     */
+    public DeviceMemory importDeviceMemory(int kernelHandle, long length) {
+        return Imports.deviceMemory(this, kernelHandle, length);
+    }
+
+    /**
      * Makes a completion channel ({@code ibv_create_comp_channel}). Completion queues announce their completions on it.
      */
     public CompletionChannel completionChannel() {

@@ -198,6 +198,10 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
             { pd.registerDmabuf(0, 0, 4096, 0, AccessFlag.LOCAL_WRITE) }
         }
 
+        Capability.IMPORT -> {
+            { context.device().importContext(context.duplicateDescriptor()).use { it.queryDevice() } }
+        }
+
         Capability.XRC -> {
             { context.xrcDomain() }
         }

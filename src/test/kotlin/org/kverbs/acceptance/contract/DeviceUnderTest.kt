@@ -84,6 +84,9 @@ internal enum class Capability(
     /** ibv_reg_dmabuf_mr. The embedded device has none, and neither have the kernel's software devices. */
     DMABUF(Feature.DMABUF),
 
+    /** ibv_import_device, ibv_import_pd, ibv_import_mr and ibv_import_dm. */
+    IMPORT(Feature.IMPORT),
+
     /** Extended reliable connections. */
     XRC(Feature.XRC),
 
@@ -273,6 +276,7 @@ private val softRoceLacks: Set<Capability>
             Capability.ON_DEMAND_PAGING,
             Capability.MEMORY_ADVICE,
             Capability.DMABUF,
+            Capability.IMPORT,
             Capability.XRC,
             Capability.PROGRAM_EVENTS,
             Capability.ATOMIC_WRITE,

@@ -24,11 +24,13 @@ import org.kverbs.spi.CounterVerbs;
 import org.kverbs.spi.DomainVerbs;
 import org.kverbs.spi.EceVerbs;
 import org.kverbs.spi.FlowVerbs;
+import org.kverbs.spi.ImportVerbs;
 import org.kverbs.spi.OptionalMemoryVerbs;
 import org.kverbs.spi.PacingVerbs;
 import org.kverbs.spi.PortVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
+import org.kverbs.spi.TagVerbs;
 import org.kverbs.spi.VerbsContext;
 import org.kverbs.spi.XrcVerbs;
 
@@ -51,6 +53,7 @@ final class NativeContext implements VerbsContext {
     /** The addresses of the extended completion queues. */
     private final Set<Long> extendedQueues = ConcurrentHashMap.newKeySet();
     private final WaitableFds channels = new WaitableFds();
+    private final NativeImports imports;
     private final FlowVerbs flows;
     private final CounterVerbs counters;
 
@@ -60,6 +63,7 @@ final class NativeContext implements VerbsContext {
         this.tables = new ContextTables(context);
         this.memory = new NativeOptionalMemory(verbs, context, tables);
         this.xrc = new NativeXrc(tables, context);
+        this.imports = new NativeImports(verbs, context);
         this.flows = new NativeFlows(tables);
         this.counters = new NativeCounters(context, tables);
         this.isShort = staysInUserSpace();
@@ -93,7 +97,11 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public boolean has(String verb) {
-        return verb.equals("ibv_reg_dmabuf_mr") ? memory.hasDmabuf() : OptionalVerbs.areIn(verb, tables, verbs);
+        return switch (verb) {
+            case "ibv_reg_dmabuf_mr" -> memory.hasDmabuf();
+            case "ibv_import_pd" -> imports.areThere();
+            default -> OptionalVerbs.areIn(verb, tables, verbs);
+        };
     }
 
     @Override
@@ -134,6 +142,11 @@ final class NativeContext implements VerbsContext {
     @Override
     public PortVerbs ports() {
         return new NativePorts(verbs, context);
+    }
+
+    @Override
+    public ImportVerbs imports() {
+        return imports;
     }
 
     @Override
@@ -339,6 +352,11 @@ final class NativeContext implements VerbsContext {
     @Override
     public XrcVerbs xrc() {
         return xrc;
+    }
+
+    @Override
+    public TagVerbs tags() {
+        return new NativeTags(tables);
     }
 
     @Override

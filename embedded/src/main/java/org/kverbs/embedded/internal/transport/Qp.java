@@ -112,7 +112,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         this.poster = new Poster(hca.name, number);
         this.receives = new ReceiveQueue(hca, pd, poster, init.maxRecvWr(), init.maxRecvSge());
         this.receiving = srq == null ? receives.occupied : srq.queue.occupied;
-        int entries = domain != null
+        int entries = domain != null || srq != null && srq.tags != null
                 ? Math.max(1, hca.limits.entries())
                 : srq == null ? init.maxRecvSge() : srq.queue.maxEntries();
         this.responder = new Responder(this, entries);

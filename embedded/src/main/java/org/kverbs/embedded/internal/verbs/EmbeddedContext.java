@@ -17,6 +17,7 @@ import org.kverbs.embedded.internal.objects.OpenXrcDomain;
 import org.kverbs.embedded.internal.objects.Structures;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.transport.Qp;
+import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ClockVerbs;
@@ -24,11 +25,13 @@ import org.kverbs.spi.CompletionQueueOps;
 import org.kverbs.spi.CounterVerbs;
 import org.kverbs.spi.DomainVerbs;
 import org.kverbs.spi.FlowVerbs;
+import org.kverbs.spi.ImportVerbs;
 import org.kverbs.spi.OptionalMemoryVerbs;
 import org.kverbs.spi.PacingVerbs;
 import org.kverbs.spi.PortVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
+import org.kverbs.spi.TagVerbs;
 import org.kverbs.spi.VerbsContext;
 import org.kverbs.spi.VerbsOpenResult;
 import org.kverbs.spi.XrcVerbs;
@@ -50,6 +53,8 @@ public final class EmbeddedContext implements VerbsContext {
             "ibv_alloc_null_mr",
             "ibv_alloc_dm",
             "ibv_advise_mr",
+            "ibv_import_pd",
+            "ibv_post_srq_ops",
             "ibv_open_xrcd",
             "ibv_wr_atomic_write",
             "ibv_wr_flush");
@@ -73,8 +78,9 @@ public final class EmbeddedContext implements VerbsContext {
     private final EmbeddedXrc xrc;
     private final SteeringVerbs steering;
     private final LockedSteering lockedSteering;
+    private final EmbeddedImports imports;
 
-    private EmbeddedContext(Hca hca) {
+    private EmbeddedContext(Hca hca, CommandFile file) {
         this.hca = hca;
         this.queries = new Queries(hca);
         this.domains = new Domains(hca, structures);
@@ -90,15 +96,32 @@ public final class EmbeddedContext implements VerbsContext {
         this.xrc = new EmbeddedXrc(hca, completions, shared, queuePairs, xrcDomains);
         this.steering = new SteeringVerbs(hca, structures, queuePairs);
         this.lockedSteering = new LockedSteering(hca, steering);
+        this.imports = new EmbeddedImports(
+                hca, file, domains.table(), memory.regions(), optionalMemory.memories());
     }
 
     /** Opens a device, and its port if it is closed. */
     public static VerbsOpenResult open(Hca hca) {
+        return open(hca, new CommandFile(hca));
+    }
+
+    /** Opens a device beside another context, which gave a duplicate of its descriptor. */
+    public static VerbsOpenResult importContext(Hca hca, int duplicate) {
+        CommandFile file = CommandFile.take(hca, duplicate);
+        return file != null
+                ? open(hca, file)
+                : VerbsOpenResult.refused(-Refusal.because(Errno.EINVAL, duplicate + " is no duplicate of a descriptor"
+                        + " of " + hca.name + " that can be imported, and each can be only once: take"
+                        + " Context.duplicateDescriptor in this process, while the exporter is open."));
+    }
+
+    private static VerbsOpenResult open(Hca hca, CommandFile file) {
         hca.engine.enter();
         try {
-            var context = new EmbeddedContext(hca);
+            var context = new EmbeddedContext(hca, file);
             int result = hca.open(context.events);
             if (result < 0) {
+                context.imports.close();
                 context.structures.close();
                 return VerbsOpenResult.refused(-result);
             }
@@ -184,6 +207,7 @@ public final class EmbeddedContext implements VerbsContext {
     public int close() {
         return locked(() -> {
             // As the kernel does: packets must not find objects that the program did not destroy.
+            imports.close();
             steering.close();
             queuePairs.close();
             shared.close();
@@ -194,6 +218,11 @@ public final class EmbeddedContext implements VerbsContext {
             structures.close();
             return 0;
         });
+    }
+
+    @Override
+    public ImportVerbs imports() {
+        return imports;
     }
 
     @Override
@@ -398,6 +427,11 @@ public final class EmbeddedContext implements VerbsContext {
     @Override
     public XrcVerbs xrc() {
         return xrc;
+    }
+
+    @Override
+    public TagVerbs tags() {
+        return new EmbeddedTags(hca, shared);
     }
 
     @Override

@@ -22,6 +22,7 @@ import org.kverbs.internal.abi.IbvPortAttr;
 import org.kverbs.internal.abi.IbvPortCapFlags;
 import org.kverbs.internal.abi.IbvPortState;
 import org.kverbs.internal.abi.IbvQpType;
+import org.kverbs.internal.abi.IbvTmCapFlags;
 
 /** Writes a device's attributes as C structures. */
 final class Queries {
@@ -127,6 +128,12 @@ final class Queries {
             putInt(to, IbvDeviceAttrEx.ODP_CAPS_PER_TRANSPORT_CAPS_RC_ODP_CAPS, PAGED_RC);
             putInt(to, IbvDeviceAttrEx.ODP_CAPS_PER_TRANSPORT_CAPS_UC_ODP_CAPS, PAGED_UC);
             putInt(to, IbvDeviceAttrEx.ODP_CAPS_PER_TRANSPORT_CAPS_UD_ODP_CAPS, PAGED_UD);
+        }
+        if (to.byteSize() > IbvDeviceAttrEx.TM_CAPS_MAX_SGE) { // no rendezvous: the program reads the payload
+            putInt(to, IbvDeviceAttrEx.TM_CAPS_MAX_NUM_TAGS, Limits.TAGS);
+            putInt(to, IbvDeviceAttrEx.TM_CAPS_FLAGS, IbvTmCapFlags.IBV_TM_CAP_RC);
+            putInt(to, IbvDeviceAttrEx.TM_CAPS_MAX_OPS, Limits.TAGS);
+            putInt(to, IbvDeviceAttrEx.TM_CAPS_MAX_SGE, hca.limits.entries());
         }
         if (to.byteSize() > IbvDeviceAttrEx.MAX_DM_SIZE) {
             putLong(to, IbvDeviceAttrEx.MAX_DM_SIZE, Limits.DEVICE_MEMORY);
