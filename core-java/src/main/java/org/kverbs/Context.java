@@ -15,6 +15,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.AddressAttributes;
 import org.kverbs.attributes.AsyncEventType;
+import org.kverbs.attributes.CompletionCounterCapabilities;
 import org.kverbs.attributes.DeviceAttributes;
 import org.kverbs.attributes.DeviceAttributesEx;
 import org.kverbs.attributes.EthernetAddress;
@@ -24,6 +25,7 @@ import org.kverbs.attributes.GidEntry;
 import org.kverbs.attributes.GidType;
 import org.kverbs.attributes.LinkLayer;
 import org.kverbs.attributes.PortAttributes;
+import org.kverbs.internal.CompletionCounterLayout;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
@@ -444,6 +446,35 @@ public final class Context extends Resource {
                     h -> new FlowCounters(this, verbs.flowCounters(), h),
                     this);
         }
+    }
+
+    /**
+     * Makes a counter of operations that are done ({@code ibv_create_comp_cntr}, {@code IBV_COMP_CNTR_TYPE_WRS}): see
+     * {@link CompletionCounter#attach}.
+     *
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#COMPLETION_COUNTERS}
+     */
+    public CompletionCounter completionCounter() {
+        return CompletionCounter.make(this, CompletionCounterLayout.IBV_COMP_CNTR_TYPE_WRS);
+    }
+
+    /**
+     * Makes a counter of the bytes of operations that are done ({@code IBV_COMP_CNTR_TYPE_BYTES}); failures count as
+     * one each.
+     *
+     * @throws UnsupportedVerbException as {@link #completionCounter}, or if the device counts no bytes
+     */
+    public CompletionCounter byteCounter() {
+        return CompletionCounter.make(this, CompletionCounterLayout.IBV_COMP_CNTR_TYPE_BYTES);
+    }
+
+    /**
+     * Queries the limits of completion counters ({@code ibv_query_comp_cntr_caps}).
+     *
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#COMPLETION_COUNTERS}
+     */
+    public CompletionCounterCapabilities queryCompletionCounters() {
+        return CompletionCounter.capabilities(this);
     }
 
     /**

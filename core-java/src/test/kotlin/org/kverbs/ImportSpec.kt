@@ -63,6 +63,17 @@ class ImportSpec :
             }
         }
 
+        test("should name the release where the library has no completion counters") {
+            NullBench().use { bench ->
+                bench.context.supports(Feature.COMPLETION_COUNTERS) shouldBe false
+                for (call in listOf({ bench.context.completionCounter() }, { bench.context.queryCompletionCounters() })) {
+                    val missing = shouldThrow<UnsupportedVerbException> { call() }
+                    missing.errnoName() shouldBe "ENOSYS"
+                    missing.message shouldContain "rdma-core 65"
+                }
+            }
+        }
+
         test("should name the release where the library has no import of device memory") {
             NullBench().use { bench ->
                 val missing = shouldThrow<UnsupportedVerbException> { bench.context.importDeviceMemory(1, 64) }

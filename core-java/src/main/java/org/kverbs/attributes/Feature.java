@@ -94,6 +94,11 @@ public enum Feature {
             "ibv_post_srq_ops",
             "Devices of the driver mlx5 have it with rdma-core 16 and newer, and so has the embedded device, which "
                     + "gives a rendezvous to the program: DeviceAttributesEx.tagMatching shows the limits."),
+    /** Counters of completions ({@code ibv_create_comp_cntr}). */
+    COMPLETION_COUNTERS(
+            "ibv_create_comp_cntr",
+            "Devices of the driver efa have it with rdma-core 65 and newer, and so has the embedded device: "
+                    + "Context.queryCompletionCounters shows the limits."),
     /** Atomic writes of 8 bytes ({@code ibv_wr_atomic_write}), on a queue pair that was made for them. */
     ATOMIC_WRITE(
             "ibv_wr_atomic_write",

@@ -72,6 +72,11 @@ public interface VerbsContext {
         return CounterVerbs.NONE;
     }
 
+    /** Returns the completion counters of the device. */
+    default CompletionCounterVerbs completionCounters() {
+        return CompletionCounterVerbs.NONE;
+    }
+
     /** Returns the calls that share objects with other contexts. */
     default ImportVerbs imports() {
         return ImportVerbs.NONE;

@@ -104,5 +104,11 @@ public enum Operation {
     /** {@code ibv_read_counters}. */
     READ_COUNTERS,
     /** {@code ibv_destroy_counters}. */
-    DESTROY_COUNTERS
+    DESTROY_COUNTERS,
+    /** {@code ibv_create_comp_cntr}. */
+    CREATE_COMPLETION_COUNTER,
+    /** {@code ibv_qp_attach_comp_cntr}. */
+    ATTACH_COMPLETION_COUNTER,
+    /** {@code ibv_destroy_comp_cntr}. */
+    DESTROY_COMPLETION_COUNTER
 }

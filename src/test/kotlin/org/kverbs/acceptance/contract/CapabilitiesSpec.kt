@@ -202,6 +202,14 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
             { context.device().importContext(context.duplicateDescriptor()).use { it.queryDevice() } }
         }
 
+        Capability.TAG_MATCHING -> {
+            { pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(16, 1), 4, 4, cq()) }
+        }
+
+        Capability.COMPLETION_COUNTERS -> {
+            { context.completionCounter() }
+        }
+
         Capability.XRC -> {
             { context.xrcDomain() }
         }

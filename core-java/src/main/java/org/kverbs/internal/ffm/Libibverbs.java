@@ -87,6 +87,11 @@ final class Libibverbs {
         return library.function(symbol).isPresent();
     }
 
+    /** Returns a function that {@code release} was the first to have. */
+    Function function(String symbol, int release) {
+        return library.function(symbol, release);
+    }
+
     /** Returns any function of this library. */
     MemorySegment own() {
         return getDeviceList.address();

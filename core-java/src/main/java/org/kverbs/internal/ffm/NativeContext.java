@@ -19,6 +19,7 @@ import org.kverbs.internal.abi.IbvGidEntry;
 import org.kverbs.internal.abi.IbvQp;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ClockVerbs;
+import org.kverbs.spi.CompletionCounterVerbs;
 import org.kverbs.spi.CompletionQueueOps;
 import org.kverbs.spi.CounterVerbs;
 import org.kverbs.spi.DomainVerbs;
@@ -54,6 +55,7 @@ final class NativeContext implements VerbsContext {
     private final Set<Long> extendedQueues = ConcurrentHashMap.newKeySet();
     private final WaitableFds channels = new WaitableFds();
     private final NativeImports imports;
+    private final NativeCompletionCounters completionCounters;
     private final FlowVerbs flows;
     private final CounterVerbs counters;
 
@@ -64,6 +66,7 @@ final class NativeContext implements VerbsContext {
         this.memory = new NativeOptionalMemory(verbs, context, tables);
         this.xrc = new NativeXrc(tables, context);
         this.imports = new NativeImports(verbs, context);
+        this.completionCounters = new NativeCompletionCounters(verbs, context);
         this.flows = new NativeFlows(tables);
         this.counters = new NativeCounters(context, tables);
         this.isShort = staysInUserSpace();
@@ -100,6 +103,7 @@ final class NativeContext implements VerbsContext {
         return switch (verb) {
             case "ibv_reg_dmabuf_mr" -> memory.hasDmabuf();
             case "ibv_import_pd" -> imports.areThere();
+            case "ibv_create_comp_cntr" -> completionCounters.areThere();
             default -> OptionalVerbs.areIn(verb, tables, verbs);
         };
     }
@@ -142,6 +146,11 @@ final class NativeContext implements VerbsContext {
     @Override
     public PortVerbs ports() {
         return new NativePorts(verbs, context);
+    }
+
+    @Override
+    public CompletionCounterVerbs completionCounters() {
+        return completionCounters;
     }
 
     @Override

@@ -38,7 +38,8 @@ public abstract class DeviceState {
             Operation.DESTROY_SHARED_RECEIVE_QUEUE,
             Operation.CLOSE_XRC_DOMAIN,
             Operation.DESTROY_FLOW,
-            Operation.DESTROY_COUNTERS);
+            Operation.DESTROY_COUNTERS,
+            Operation.DESTROY_COMPLETION_COUNTER);
 
     public final String name;
     public final long guid;

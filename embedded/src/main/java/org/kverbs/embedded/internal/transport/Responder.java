@@ -305,6 +305,9 @@ final class Responder {
         }
         arrived += packet.payloadLength;
         advance(packet, Message.WRITE);
+        if (message == Message.NONE) {
+            qp.counted.written(arrived);
+        }
         if (announced) {
             int opcode = IbvWcOpcode.IBV_WC_RECV_RDMA_WITH_IMM;
             int word = Qp.bigEndian(packet.immediate);
@@ -332,6 +335,7 @@ final class Responder {
         int psns = Psn.count(Integer.toUnsignedLong(packet.dmaLength), qp.pathMtu);
         expectedPsn = Psn.plus(expectedPsn, psns);
         answers.countMessage();
+        qp.counted.read(Integer.toUnsignedLong(packet.dmaLength));
         answers.read(packet, user());
     }
 

@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.transport;
 
+import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.ReceiveQueue;
 import org.kverbs.embedded.internal.objects.TagMatcher;
@@ -52,8 +53,8 @@ final class Tagging {
         boolean isTagged = first.payloadLength >= IbvTmh.SIZE
                 && (operation == IbvTmhOp.IBV_TMH_EAGER || operation == IbvTmhOp.IBV_TMH_RNDV);
         if (isTagged) {
-            tag = Long.reverseBytes(Memory.getLong(first.payload + IbvTmh.TAG));
-            data = Integer.reverseBytes(Memory.getInt(first.payload + IbvTmh.APP_CTX));
+            tag = bigEndian(Memory.getLong(first.payload + IbvTmh.TAG));
+            data = Qp.bigEndian(Memory.getInt(first.payload + IbvTmh.APP_CTX));
             isMatched = operation == IbvTmhOp.IBV_TMH_EAGER && matcher.take(tag, receive);
         }
         if (isMatched) {
@@ -70,11 +71,16 @@ final class Tagging {
         return taken;
     }
 
+    private static long bigEndian(long number) {
+        return ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? number : Long.reverseBytes(number);
+    }
+
     /** Completes the receive that was taken. {@code bytes} counts the header. */
     void complete(ReceiveQueue.Receive receive, int status, int kind, int bytes, int word, int flags,
             boolean solicited, Qp qp) {
         boolean isDone = status == IbvWcStatus.IBV_WC_SUCCESS;
         int more = isMatched && isDone ? IbvWcFlags.IBV_WC_TM_MATCH | IbvWcFlags.IBV_WC_TM_DATA_VALID : 0;
+        qp.counted.received(isDone ? bytes - header() : bytes, !isDone);
         matcher.cq.nextHasTag(tag, data);
         matcher.complete(receive, isMatched, status, kind == IbvWcOpcode.IBV_WC_RECV ? opcode : kind,
                 isDone ? bytes - header() : bytes, word, qp.number, qp.destinationQp, flags | more, solicited);

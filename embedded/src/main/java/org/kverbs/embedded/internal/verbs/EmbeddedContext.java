@@ -21,6 +21,7 @@ import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ClockVerbs;
+import org.kverbs.spi.CompletionCounterVerbs;
 import org.kverbs.spi.CompletionQueueOps;
 import org.kverbs.spi.CounterVerbs;
 import org.kverbs.spi.DomainVerbs;
@@ -54,6 +55,7 @@ public final class EmbeddedContext implements VerbsContext {
             "ibv_alloc_dm",
             "ibv_advise_mr",
             "ibv_import_pd",
+            "ibv_create_comp_cntr",
             "ibv_post_srq_ops",
             "ibv_open_xrcd",
             "ibv_wr_atomic_write",
@@ -78,6 +80,7 @@ public final class EmbeddedContext implements VerbsContext {
     private final EmbeddedXrc xrc;
     private final SteeringVerbs steering;
     private final LockedSteering lockedSteering;
+    private final EmbeddedCompletionCounters completionCounters;
     private final EmbeddedImports imports;
 
     private EmbeddedContext(Hca hca, CommandFile file) {
@@ -95,6 +98,7 @@ public final class EmbeddedContext implements VerbsContext {
                 hca, structures, events, domains, completions, shared, xrcDomains, memory, addresses);
         this.xrc = new EmbeddedXrc(hca, completions, shared, queuePairs, xrcDomains);
         this.steering = new SteeringVerbs(hca, structures, queuePairs);
+        this.completionCounters = new EmbeddedCompletionCounters(hca, structures, queuePairs);
         this.lockedSteering = new LockedSteering(hca, steering);
         this.imports = new EmbeddedImports(
                 hca, file, domains.table(), memory.regions(), optionalMemory.memories());
@@ -218,6 +222,11 @@ public final class EmbeddedContext implements VerbsContext {
             structures.close();
             return 0;
         });
+    }
+
+    @Override
+    public CompletionCounterVerbs completionCounters() {
+        return completionCounters;
     }
 
     @Override
