@@ -1,5 +1,7 @@
 package org.kverbs.attributes;
 
+import java.util.Collections;
+import java.util.EnumSet;
 import java.util.Set;
 
 /**
@@ -13,6 +15,8 @@ public record CompletionCounterCapabilities(long maxValue, int maxCounters, Set<
 
     /** Copies the set. */
     public CompletionCounterCapabilities {
-        operations = Set.copyOf(operations);
+        var copy = EnumSet.noneOf(CountedOperation.class);
+        copy.addAll(operations);
+        operations = Collections.unmodifiableSet(copy);
     }
 }

@@ -5,6 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.watch.Posted;
 import org.kverbs.embedded.internal.watch.Watch;
+import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.abi.IbvEventType;
@@ -116,10 +117,16 @@ public final class TagMatcher implements CompletionUser {
     private int check(long at) {
         long mask = Memory.getLong(at + IbvOpsWr.TM_ADD_MASK);
         int count = Memory.getInt(at + IbvOpsWr.TM_ADD_NUM_SGE);
-        if (count < 0 || count > device.limits.entries() || (Memory.getLong(at + IbvOpsWr.TM_ADD_TAG) & ~mask) != 0) {
+        if (count < 0 || count > device.limits.entries()) {
             return -Errno.EINVAL;
         }
-        return occupied.count() == maxTags ? -Errno.ENOMEM : 0;
+        if ((Memory.getLong(at + IbvOpsWr.TM_ADD_TAG) & ~mask) != 0) {
+            return Refusal.because(Errno.EINVAL, "No message has a tag with bits outside the mask: clear them.");
+        }
+        return occupied.count() < maxTags
+                ? 0
+                : Refusal.because(Errno.ENOMEM, "The list has " + maxTags + " buffers, for which it was made: take out"
+                        + " others, or poll the completions of their messages.");
     }
 
     private void add(long at) {
