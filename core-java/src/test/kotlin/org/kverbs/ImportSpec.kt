@@ -66,7 +66,13 @@ class ImportSpec :
         test("should name the release where the library has no completion counters") {
             NullBench().use { bench ->
                 bench.context.supports(Feature.COMPLETION_COUNTERS) shouldBe false
-                for (call in listOf({ bench.context.completionCounter() }, { bench.context.queryCompletionCounters() })) {
+                val calls =
+                    listOf(
+                        { bench.context.completionCounter() },
+                        { bench.context.byteCounter() },
+                        { bench.context.queryCompletionCounters() },
+                    )
+                for (call in calls) {
                     val missing = shouldThrow<UnsupportedVerbException> { call() }
                     missing.errnoName() shouldBe "ENOSYS"
                     missing.message shouldContain "rdma-core 65"
