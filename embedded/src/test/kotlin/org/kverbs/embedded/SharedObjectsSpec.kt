@@ -46,7 +46,9 @@ class SharedObjectsSpec :
             }
         }
 
-        test("should end the duplicates of a descriptor with the last context, and keep those of another device apart") {
+        test(
+            "should end the duplicates of a descriptor with the last context, and keep those of another device apart",
+        ) {
             EmbeddedFabric.virtual(1).use { fabric ->
                 val context = fabric.addDevice().open()
                 val other = fabric.addDevice().open()

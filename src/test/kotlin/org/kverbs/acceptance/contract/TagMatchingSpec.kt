@@ -178,7 +178,8 @@ internal class TagMatchingSpec :
             repeat(2) { ends.tags.add(1, 1, 1, ends.mr.slice(0, 10)) }
             shouldThrow<RdmaSystemException> { ends.tags.add(1, 1, 1, ends.mr.slice(0, 10)) }.errnoName() shouldBe
                 "ENOMEM"
-            shouldThrow<IllegalArgumentException> { end(UC, srq = ends.srq) }.message shouldContain "RC queue pairs only"
+            shouldThrow<IllegalArgumentException> { end(UC, srq = ends.srq) }.message shouldContain
+                "RC queue pairs only"
         }
 
         case("should close the queue pairs before the queue, and the queue before its completion queue", TAG_MATCHING) {
