@@ -311,6 +311,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 		made->extension.open_xrcd = null_open_xrcd;
 		made->extension.close_xrcd = null_close_xrcd;
 		made->extension.create_srq_ex = null_create_srq_ex;
+		made->extension.post_srq_ops = null_post_srq_ops;
 		made->extension.get_srq_num = null_get_srq_num;
 		made->extension.open_qp = null_open_qp;
 		made->extension.query_device_ex = query_device_ex;

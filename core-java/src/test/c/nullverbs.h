@@ -237,6 +237,7 @@ int null_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t
 struct ibv_cq_ex *null_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init);
 struct ibv_xrcd *null_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *init);
 int null_close_xrcd(struct ibv_xrcd *xrcd);
+int null_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *wr, struct ibv_ops_wr **bad);
 struct ibv_srq *null_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *init);
 int null_get_srq_num(struct ibv_srq *srq, uint32_t *number);
 struct ibv_qp *null_make_xrc_receiver(struct ibv_context *context, struct ibv_xrcd *xrcd, uint32_t number);
@@ -280,6 +281,7 @@ uint64_t null_destroyed(unsigned index);
 int null_complete(struct ibv_cq *cq, uint64_t wr_id);
 /* The advice, the flags, the number of entries and their bytes in the last call of ibv_advise_mr. */
 uint64_t null_advised(unsigned index);
+uint64_t null_tagged(unsigned index);
 /* How many extended posts were given up on a queue pair. */
 int null_aborted(struct ibv_qp *qp);
 /* The flags with which an XRC domain was opened last. */

@@ -65,6 +65,47 @@ int null_close_xrcd(struct ibv_xrcd *base)
 	return 0;
 }
 
+/* What a queue with tag matching was made with, and the last operation on a list of tags. */
+static _Atomic uint64_t tagged[10];
+
+uint64_t null_tagged(unsigned index)
+{
+	return tagged[index];
+}
+
+static struct ibv_srq *null_create_tagged(struct ibv_srq_init_attr_ex *init)
+{
+	struct ibv_srq_init_attr plain = {.attr = init->attr};
+
+	if (init->comp_mask != (IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM)) {
+		null_fail(EOPNOTSUPP);
+		return NULL;
+	}
+	tagged[0] = init->tm_cap.max_num_tags;
+	tagged[1] = init->tm_cap.max_ops;
+	return ibv_create_srq(init->pd, &plain);
+}
+
+int null_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *wr, struct ibv_ops_wr **bad)
+{
+	(void)srq;
+	tagged[2] = wr->opcode;
+	tagged[3] = wr->flags;
+	tagged[4] = wr->wr_id;
+	tagged[5] = wr->tm.unexpected_cnt;
+	if (wr->opcode == IBV_WR_TAG_ADD) {
+		tagged[6] = wr->tm.add.recv_wr_id;
+		tagged[7] = wr->tm.add.tag;
+		tagged[8] = wr->tm.add.mask;
+		tagged[9] = wr->tm.add.sg_list[0].length;
+		wr->tm.handle = 77;
+	} else {
+		tagged[6] = wr->tm.handle;
+	}
+	*bad = wr;
+	return wr->opcode == IBV_WR_TAG_ADD && wr->tm.add.tag == 13 ? ENOMEM : 0;
+}
+
 struct ibv_srq *null_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *init)
 {
 	unsigned needed = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
@@ -72,6 +113,8 @@ struct ibv_srq *null_create_srq_ex(struct ibv_context *context, struct ibv_srq_i
 	struct null_srq *srq;
 
 	(void)context;
+	if (init->srq_type == IBV_SRQT_TM)
+		return null_create_tagged(init);
 	if (init->comp_mask != needed || init->srq_type != IBV_SRQT_XRC) {
 		null_fail(EOPNOTSUPP);
 		return NULL;

@@ -15,6 +15,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.AddressAttributes;
 import org.kverbs.attributes.AsyncEventType;
+import org.kverbs.attributes.CompletionCounterCapabilities;
 import org.kverbs.attributes.DeviceAttributes;
 import org.kverbs.attributes.DeviceAttributesEx;
 import org.kverbs.attributes.EthernetAddress;
@@ -24,6 +25,7 @@ import org.kverbs.attributes.GidEntry;
 import org.kverbs.attributes.GidType;
 import org.kverbs.attributes.LinkLayer;
 import org.kverbs.attributes.PortAttributes;
+import org.kverbs.internal.CompletionCounterLayout;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
@@ -350,6 +352,61 @@ public final class Context extends Resource {
     }
 
     /**
+     * Returns the descriptor by which another process gets at the kernel's side of this context ({@code cmd_fd}). Send
+     * it over a UNIX socket (SCM_RIGHTS), which duplicates it, together with the numbers of the objects to share, such
+     * as {@link ProtectionDomain#kernelHandle}. The context owns the descriptor: do not close it. Within this process,
+     * {@link #duplicateDescriptor} gives one to import.
+     *
+     * <p>The number of an embedded device is no descriptor of the operating system, and means nothing in another
+     * process.
+     *
+     * @throws UnsupportedVerbException if the device has no such descriptor
+     */
+    public int commandDescriptor() {
+        String operation = "cmd_fd(" + device.name() + ")";
+        return command(errno -> refusal(Feature.IMPORT, operation, errno), () -> verbs.imports().commandDescriptor());
+    }
+
+    /**
+     * Duplicates the {@link #commandDescriptor} for {@link Device#importContext} in this process. The caller owns the
+     * duplicate until it is imported.
+     *
+     * @throws UnsupportedVerbException if the device has no such descriptor
+     * @throws RdmaSystemException EMFILE if the process has too many open files
+     */
+    public int duplicateDescriptor() {
+        String operation = "dup(cmd_fd of " + device.name() + ")";
+        return command(errno -> refusal(Feature.IMPORT, operation, errno), () -> verbs.imports().duplicateDescriptor());
+    }
+
+    /**
+     * Imports a protection domain of the context that this one was imported from ({@code ibv_import_pd}). The domain
+     * stays the exporter's: closing this object frees only the import ({@code ibv_unimport_pd}). The exporter closes
+     * the domain after the last use here; while objects of other contexts are in it, its close fails with EBUSY.
+     *
+     * @param kernelHandle {@link ProtectionDomain#kernelHandle} of the exporter's domain
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#IMPORT}
+     * @throws RdmaSystemException ENOENT, EINVAL or another errno if there is no such domain
+     */
+    public ProtectionDomain importProtectionDomain(int kernelHandle) {
+        return Imports.domain(this, kernelHandle);
+    }
+
+    /**
+     * Imports device memory of the context that this one was imported from ({@code ibv_import_dm}). The memory stays
+     * the exporter's, as with {@link #importProtectionDomain}.
+     *
+     * @param kernelHandle {@link DeviceMemory#kernelHandle} of the exporter's memory
+     * @param length the exporter's {@link DeviceMemory#length}, which the device does not tell
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#IMPORT}, or the installed rdma-core
+     *     is older than 35
+     * @throws RdmaSystemException ENOENT, EINVAL or another errno if there is no such memory
+     */
+    public DeviceMemory importDeviceMemory(int kernelHandle, long length) {
+        return Imports.deviceMemory(this, kernelHandle, length);
+    }
+
+    /**
      * Makes a completion channel ({@code ibv_create_comp_channel}). Completion queues announce their completions on it.
      */
     public CompletionChannel completionChannel() {
@@ -416,6 +473,35 @@ public final class Context extends Resource {
      */
     public ReceiveIndirectionTable indirectionTable(List<WorkQueue> entries) {
         return ReceiveIndirectionTable.make(this, entries);
+    }
+
+    /**
+     * Makes a counter of operations that are done ({@code ibv_create_comp_cntr}, {@code IBV_COMP_CNTR_TYPE_WRS}): see
+     * {@link CompletionCounter#attach}.
+     *
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#COMPLETION_COUNTERS}
+     */
+    public CompletionCounter completionCounter() {
+        return CompletionCounter.make(this, CompletionCounterLayout.IBV_COMP_CNTR_TYPE_WRS);
+    }
+
+    /**
+     * Makes a counter of the bytes of operations that are done ({@code IBV_COMP_CNTR_TYPE_BYTES}); failures count as
+     * one each.
+     *
+     * @throws UnsupportedVerbException as {@link #completionCounter}, or if the device counts no bytes
+     */
+    public CompletionCounter byteCounter() {
+        return CompletionCounter.make(this, CompletionCounterLayout.IBV_COMP_CNTR_TYPE_BYTES);
+    }
+
+    /**
+     * Queries the limits of completion counters ({@code ibv_query_comp_cntr_caps}).
+     *
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#COMPLETION_COUNTERS}
+     */
+    public CompletionCounterCapabilities queryCompletionCounters() {
+        return CompletionCounter.capabilities(this);
     }
 
     /**

@@ -5,10 +5,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Predicate;
+import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.NodeType;
 import org.kverbs.attributes.TransportType;
 import org.kverbs.internal.Providers;
 import org.kverbs.internal.values.Guids;
+import org.kverbs.internal.values.Ranges;
 import org.kverbs.spi.VerbsContext;
 import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsOpenResult;
@@ -202,6 +204,33 @@ public final class Device {
             throw SystemErrors.of("ibv_open_device(" + name() + ")", result.errno());
         }
         return new Context(this, opened);
+    }
+
+    /**
+     * Makes a context from the descriptor of another one ({@code ibv_import_device}), of this process or of one that
+     * sent its descriptor. The objects of the exporter are then imported by their numbers: {@link
+     * Context#importProtectionDomain}, {@link ProtectionDomain#importRegion}, {@link Context#importDeviceMemory}.
+     *
+     * <p>The new context owns the descriptor and closes it. So give a duplicate: one that came over a UNIX socket is,
+     * and {@link Context#duplicateDescriptor} makes one. A refusal can close the descriptor, too.
+     *
+     * <p>A descriptor of an embedded device works within this process only.
+     *
+     * @param descriptor a duplicate of {@link Context#commandDescriptor}, of a context of this device
+     * @return the context, which the caller owns and closes
+     * @throws UnsupportedVerbException if the device does not have {@code Feature.IMPORT}, or the installed rdma-core
+     *     is older than 31
+     * @throws RdmaSystemException EINVAL or ENODEV if the descriptor is not one of this device
+     */
+    public Context importContext(int descriptor) {
+        Ranges.require("descriptor", descriptor, 0, Integer.MAX_VALUE);
+        VerbsOpenResult result = device.importContext(descriptor);
+        VerbsContext imported = result.context();
+        if (imported == null) {
+            String operation = "ibv_import_device(cmd_fd=" + descriptor + ")";
+            throw SystemErrors.optional(name(), operation, result.errno(), Feature.IMPORT.needs());
+        }
+        return new Context(this, imported);
     }
 
     /** Returns the name and the GUID: {@code rxe0 (b4ef:93ff:fe74:597e)}. */

@@ -12,6 +12,8 @@ import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.abi.IbvAllocDmAttr;
+import org.kverbs.internal.abi.IbvDm;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.internal.values.Ranges;
 
 /**
@@ -31,12 +33,15 @@ public final class DeviceMemory extends Resource {
     private final Context context;
     private final long handle;
     private final long size;
+    /** True if another context allocated the memory, which then outlives this object. */
+    private final boolean isImported;
 
-    DeviceMemory(Context context, long handle, long length) {
+    DeviceMemory(Context context, long handle, long length, boolean isImported) {
         super(new Lifetime(Turn.FOUNDATIONS, context.lifetime));
         this.context = context;
         this.handle = handle;
         this.size = length;
+        this.isImported = isImported;
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
@@ -55,7 +60,7 @@ public final class DeviceMemory extends Resource {
             return create(
                     errno -> context.refusal(Feature.DEVICE_MEMORY, operation, errno),
                     () -> context.verbs.optionalMemory().allocDeviceMemory(attributes),
-                    h -> new DeviceMemory(context, h, length),
+                    h -> new DeviceMemory(context, h, length, false),
                     context);
         }
     }
@@ -72,6 +77,21 @@ public final class DeviceMemory extends Resource {
 
     long handle() {
         return handle;
+    }
+
+    /**
+     * Returns the kernel's number of this device memory. A context that was imported from this one finds it by the
+     * number: see {@link Context#importDeviceMemory}.
+     *
+     * @throws IllegalStateException if the device memory is closed
+     */
+    public int kernelHandle() {
+        lifetime.enter();
+        try {
+            return Memory.getInt(handle + IbvDm.HANDLE);
+        } finally {
+            lifetime.exit();
+        }
     }
 
     @Override
@@ -132,6 +152,10 @@ public final class DeviceMemory extends Resource {
     }
 
     private void destroy() {
+        if (isImported) {
+            context.verbs.imports().unimportDeviceMemory(handle);
+            return;
+        }
         SystemErrors.check(
                 "ibv_free_dm(" + describe() + ")", context.verbs.optionalMemory().freeDeviceMemory(handle));
     }

@@ -18,6 +18,7 @@ import org.kverbs.internal.abi.IbvSrqInitAttr;
 import org.kverbs.internal.abi.IbvSrqInitAttrEx;
 import org.kverbs.internal.abi.IbvSrqInitAttrMask;
 import org.kverbs.internal.abi.IbvSrqType;
+import org.kverbs.internal.values.Ranges;
 import org.kverbs.spi.DriverQueuePairs;
 
 /** Makes the queue pairs and the shared receive queues of a protection domain. */
@@ -184,23 +185,64 @@ final class DomainQueues {
             init.set(JAVA_LONG, IbvSrqInitAttrEx.XRCD, domain.handle());
             init.set(JAVA_LONG, IbvSrqInitAttrEx.CQ, cq.handle());
             return Resource.create(
-                    errno -> refusedQueue(pd, operation, errno, attributes),
+                    errno -> refusedQueue(pd, Feature.XRC, operation, errno, attributes),
                     () -> pd.context().verbs.xrc().createSharedReceiveQueue(init),
                     h -> new SharedReceiveQueue(
                             pd,
                             Structures.SHARED_RECEIVE_QUEUE.read(init.asSlice(IbvSrqInitAttrEx.ATTR)),
                             h,
-                            new SharedReceiveQueue.Xrc(domain, cq)),
+                            new SharedReceiveQueue.Special(domain, cq)),
                     pd,
                     domain,
                     cq);
         }
     }
 
+    /** See {@link ProtectionDomain#sharedReceiveQueue(SharedReceiveQueueAttributes, int, int, CompletionQueue)}. */
+    static SharedReceiveQueue sharedReceiveQueue(
+            ProtectionDomain pd,
+            SharedReceiveQueueAttributes attributes,
+            int maxTags,
+            int maxOperations,
+            CompletionQueue cq) {
+        Ranges.require("maxTags", maxTags, 1, Integer.MAX_VALUE);
+        Ranges.require("maxOperations", maxOperations, 1, Integer.MAX_VALUE);
+        requireSameContext(pd, cq);
+        String operation = "ibv_create_srq_ex(%s, TM, %s, max_num_tags=%d, max_ops=%d)"
+                .formatted(pd.context().device().name(), attributes, maxTags, maxOperations);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = arena.allocate(IbvSrqInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
+            Structures.SHARED_RECEIVE_QUEUE.write(attributes, init.asSlice(IbvSrqInitAttrEx.ATTR));
+            init.set(JAVA_INT, IbvSrqInitAttrEx.COMP_MASK, IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_TYPE
+                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_PD
+                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_CQ
+                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_TM);
+            init.set(JAVA_INT, IbvSrqInitAttrEx.SRQ_TYPE, IbvSrqType.IBV_SRQT_TM);
+            init.set(JAVA_LONG, IbvSrqInitAttrEx.PD, pd.handle());
+            init.set(JAVA_LONG, IbvSrqInitAttrEx.CQ, cq.handle());
+            init.set(JAVA_INT, IbvSrqInitAttrEx.TM_CAP_MAX_NUM_TAGS, maxTags);
+            init.set(JAVA_INT, IbvSrqInitAttrEx.TM_CAP_MAX_OPS, maxOperations);
+            return Resource.create(
+                    errno -> refusedQueue(pd, Feature.TAG_MATCHING, operation, errno, attributes),
+                    () -> pd.context().verbs.xrc().createSharedReceiveQueue(init),
+                    h -> new SharedReceiveQueue(
+                            pd,
+                            Structures.SHARED_RECEIVE_QUEUE.read(init.asSlice(IbvSrqInitAttrEx.ATTR)),
+                            h,
+                            new SharedReceiveQueue.Special(null, cq)),
+                    pd,
+                    cq);
+        }
+    }
+
     private static RdmaSystemException refusedQueue(
-            ProtectionDomain pd, String operation, int errno, SharedReceiveQueueAttributes attributes) {
+            ProtectionDomain pd,
+            Feature feature,
+            String operation,
+            int errno,
+            SharedReceiveQueueAttributes attributes) {
         return SystemErrors.isMissing(errno)
-                ? pd.context().refusal(Feature.XRC, operation, errno)
+                ? pd.context().refusal(feature, operation, errno)
                 : SystemErrors.refused(operation, errno, () -> excess(pd, attributes));
     }
 

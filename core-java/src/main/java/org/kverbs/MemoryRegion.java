@@ -19,8 +19,9 @@ import org.kverbs.internal.values.Ranges;
  * pinned and its memory stays reachable.
  *
  * <p>Some regions are not memory that the program gave: {@link ProtectionDomain#nullRegion} has no memory, {@link
- * ProtectionDomain#implicitRegion} is the whole address space, and regions of {@link DeviceMemory} and of dma-bufs are
- * memory of a device. {@link #hasMemory} is false for these, and their {@link #memory} throws.
+ * ProtectionDomain#implicitRegion} is the whole address space, regions of {@link DeviceMemory} and of dma-bufs are
+ * memory of a device, and an {@link ProtectionDomain#importRegion imported region} is memory of another context.
+ * {@link #hasMemory} is false for these, and their {@link #memory} throws.
  *
  * <p>Safe for any thread. The content of the memory is not: from the posting of a work request to its completion its
  * bytes belong to the device. Source: {@code man 3 ibv_reg_mr}.
@@ -87,6 +88,21 @@ public final class MemoryRegion extends Resource {
 
     long handle() {
         return handle;
+    }
+
+    /**
+     * Returns the kernel's number of this region. A context that was imported from this one finds it by the number: see
+     * {@link ProtectionDomain#importRegion}.
+     *
+     * @throws IllegalStateException if the region is closed
+     */
+    public int kernelHandle() {
+        lifetime.enter();
+        try {
+            return Memory.getInt(handle + IbvMr.HANDLE);
+        } finally {
+            lifetime.exit();
+        }
     }
 
     @Override
@@ -192,7 +208,7 @@ public final class MemoryRegion extends Resource {
 
     /** Returns the rights of the device and of peers. */
     public Set<AccessFlag> access() {
-        return EnumSet.copyOf(AccessFlag.of(access));
+        return access == 0 ? EnumSet.noneOf(AccessFlag.class) : EnumSet.copyOf(AccessFlag.of(access));
     }
 
     /**
@@ -334,7 +350,9 @@ public final class MemoryRegion extends Resource {
     }
 
     private void destroy() {
-        if (!deregistered) { // freeing the memory below can fail, so this can be the second attempt
+        if (kind == RegionKind.IMPORTED) {
+            pd.context().verbs.imports().unimportMemory(handle);
+        } else if (!deregistered) { // freeing the memory below can fail, so this can be the second attempt
             SystemErrors.check("ibv_dereg_mr(" + describe() + ")", pd.context().verbs.deregisterMemory(handle));
             deregistered = true;
         }

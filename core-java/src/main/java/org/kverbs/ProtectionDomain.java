@@ -20,6 +20,8 @@ import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.IbvAhAttr;
 import org.kverbs.internal.abi.IbvGrh;
 import org.kverbs.internal.abi.IbvParentDomainInitAttr;
+import org.kverbs.internal.abi.IbvPd;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.internal.values.Ranges;
 import org.kverbs.spi.DriverQueuePairs;
 
@@ -38,9 +40,15 @@ public final class ProtectionDomain extends Resource {
     private final @Nullable ProtectionDomain parent;
     private final @Nullable ThreadDomain threadDomain;
     private final long handle;
+    /** True if another context made the domain, which then outlives this object. */
+    private final boolean isImported;
 
     ProtectionDomain(Context context, long handle) {
-        this(context, null, null, handle, context.lifetime);
+        this(context, null, null, handle, false, context.lifetime);
+    }
+
+    static ProtectionDomain imported(Context context, long handle) {
+        return new ProtectionDomain(context, null, null, handle, true, context.lifetime);
     }
 
     private ProtectionDomain(
@@ -48,12 +56,14 @@ public final class ProtectionDomain extends Resource {
             @Nullable ProtectionDomain parent,
             @Nullable ThreadDomain threadDomain,
             long handle,
+            boolean isImported,
             Lifetime... madeFrom) {
         super(new Lifetime(Turn.FOUNDATIONS, madeFrom));
         this.context = context;
         this.parent = parent;
         this.threadDomain = threadDomain;
         this.handle = handle;
+        this.isImported = isImported;
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
@@ -94,7 +104,7 @@ public final class ProtectionDomain extends Resource {
             return create(
                     errno -> context.refusal(Feature.PARENT_DOMAIN, operation, errno),
                     () -> context.verbs.domains().allocParentDomain(init),
-                    h -> new ProtectionDomain(context, this, threads, h, madeFrom),
+                    h -> new ProtectionDomain(context, this, threads, h, false, madeFrom),
                     threads == null ? new Resource[] {this} : new Resource[] {this, threads});
         }
     }
@@ -132,6 +142,39 @@ public final class ProtectionDomain extends Resource {
 
     long handle() {
         return handle;
+    }
+
+    /**
+     * Returns the kernel's number of this protection domain. A context that was imported from this one finds it by the
+     * number: see {@link Context#importProtectionDomain}.
+     *
+     * @throws IllegalStateException if the domain is closed
+     */
+    public int kernelHandle() {
+        lifetime.enter();
+        try {
+            return Memory.getInt(handle + IbvPd.HANDLE);
+        } finally {
+            lifetime.exit();
+        }
+    }
+
+    /**
+     * Imports a region of another context into this domain ({@code ibv_import_mr}). The region stays the exporter's:
+     * closing this object frees only the import ({@code ibv_unimport_mr}), and the exporter closes the region after its
+     * last use here. A request that uses a region which the exporter has closed completes with an error.
+     *
+     * <p>The region has keys and a length, but no memory of its own: {@link MemoryRegion#hasMemory} is false. Its
+     * {@link MemoryRegion#access} is empty, because the device does not tell the rights.
+     *
+     * @param kernelHandle {@link MemoryRegion#kernelHandle} of the exporter's region
+     * @param requestAddress the address of its first byte in work requests: {@code remote().address()} of the
+     *     exporter's region
+     * @throws UnsupportedVerbException if the device does not have {@code Feature.IMPORT}
+     * @throws RdmaSystemException ENOENT, EINVAL or another errno if there is no such region
+     */
+    public MemoryRegion importRegion(int kernelHandle, long requestAddress) {
+        return Imports.region(this, kernelHandle, requestAddress);
     }
 
     @Override
@@ -370,6 +413,25 @@ public final class ProtectionDomain extends Resource {
         return DomainQueues.sharedReceiveQueue(this, attributes, domain, cq);
     }
 
+    /**
+     * Makes a shared receive queue that gives a message to the buffer of its tag ({@code ibv_create_srq_ex} with {@code
+     * IBV_SRQT_TM}): see {@link TagList}. RC queue pairs are made with it as with a basic queue, but the completions of
+     * its receives come to {@code cq}, whichever queue pair got the message. The send queues of these queue pairs
+     * belong to the device, which can post reads to them: a program that also sends must know its device.
+     *
+     * @param attributes the sizes of the queue of ordinary receives, which unexpected messages take
+     * @param maxTags how many buffers the list has room for
+     * @param maxOperations how many operations on the list may wait for their completion
+     * @param cq the completion queue; make it with {@code CompletionField.TAG_INFO} to learn the tags of messages
+     * @throws IllegalArgumentException if the completion queue belongs to another context
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#TAG_MATCHING}
+     * @throws RdmaSystemException if the device refuses; {@code DeviceAttributesEx.tagMatching} shows the limits
+     */
+    public SharedReceiveQueue sharedReceiveQueue(
+            SharedReceiveQueueAttributes attributes, int maxTags, int maxOperations, CompletionQueue cq) {
+        return DomainQueues.sharedReceiveQueue(this, attributes, maxTags, maxOperations, cq);
+    }
+
     /** Makes an address handle, the destination of UD messages ({@code ibv_create_ah}). */
     public AddressHandle addressHandle(AddressAttributes attributes) {
         try (Arena arena = Arena.ofConfined()) {
@@ -414,6 +476,10 @@ public final class ProtectionDomain extends Resource {
     }
 
     private void destroy() {
+        if (isImported) {
+            context.verbs.imports().unimportPd(handle);
+            return;
+        }
         SystemErrors.check("ibv_dealloc_pd(" + context.device().name() + ")", context.verbs.deallocPd(handle));
     }
 

@@ -222,6 +222,9 @@ public record QueuePairInitAttributes(
         if (srq != null && type == QueuePairType.XRC_SEND) {
             throw new IllegalArgumentException("an XRC_SEND queue pair receives nothing: leave srq out");
         }
+        if (srq != null && srq.tags() != null && type != QueuePairType.RC) {
+            throw new IllegalArgumentException(srq.describe() + " serves RC queue pairs only, not " + type);
+        }
         if (srq != null && srq.xrcDomain() != null) {
             throw new IllegalArgumentException(srq.describe()
                     + " takes the messages that name it, from the receiving queue pairs of its XRC domain: make a basic"

@@ -11,6 +11,8 @@ enum RegionKind {
     /** Memory of the device: {@code ibv_reg_dm_mr}. */
     DEVICE("region of device memory",
             "its bytes are in the device: DeviceMemory.copyTo and copyFrom read and write them"),
+    /** A region of another context: {@code ibv_import_mr}. */
+    IMPORTED("imported region", "its bytes are memory of the exporter"),
     /** Memory of another device: {@code ibv_reg_dmabuf_mr}. */
     DMABUF("region of a dma-buf", "its bytes are those of the dma-buf, and this process need not have them mapped");
 

@@ -17,7 +17,8 @@ import org.kverbs.spi.ReceiveOps;
 
 /**
  * A queue of receive requests that several queue pairs share ({@code struct ibv_srq}). A basic queue serves the queue
- * pairs that were made with it. A queue of XRC serves the messages that name it: see {@link XrcDomain}.
+ * pairs that were made with it. A queue of XRC serves the messages that name it: see {@link XrcDomain}. A queue with
+ * tag matching serves its queue pairs, too, and gives a message to the buffer of its tag: see {@link TagList}.
  *
  * <p>Safe for any thread. Source: {@code man 3 ibv_create_srq}, {@code ibv_create_srq_ex}.
  */
@@ -27,18 +28,24 @@ public final class SharedReceiveQueue extends Resource {
     private final long handle;
     private final SharedReceiveQueueAttributes made;
     private final ReceivePoster poster;
-    private final @Nullable Xrc xrc;
+    private final @Nullable Special special;
+    private final @Nullable TagList tags;
 
-    /** What a queue of XRC has besides. */
-    record Xrc(XrcDomain domain, CompletionQueue cq) {}
+    /** What a queue of XRC, or one with tag matching, has besides. The second has no domain. */
+    record Special(@Nullable XrcDomain domain, CompletionQueue cq) {
+
+        Lifetime[] madeFrom(ProtectionDomain pd) {
+            return domain == null
+                    ? new Lifetime[] {pd.lifetime, cq.lifetime}
+                    : new Lifetime[] {pd.lifetime, domain.lifetime, cq.lifetime};
+        }
+    }
 
     SharedReceiveQueue(
-            ProtectionDomain pd, SharedReceiveQueueAttributes made, long handle, @Nullable Xrc xrc) {
-        super(
-                xrc == null
-                        ? new Lifetime(Turn.USERS, pd.lifetime)
-                        : new Lifetime(Turn.USERS, pd.lifetime, xrc.domain.lifetime, xrc.cq.lifetime));
-        this.xrc = xrc;
+            ProtectionDomain pd, SharedReceiveQueueAttributes made, long handle, @Nullable Special special) {
+        super(new Lifetime(Turn.USERS, special == null ? new Lifetime[] {pd.lifetime} : special.madeFrom(pd)));
+        this.special = special;
+        this.tags = special != null && special.domain == null ? new TagList(this) : null;
         this.pd = pd;
         this.made = made;
         this.handle = handle;
@@ -53,14 +60,22 @@ public final class SharedReceiveQueue extends Resource {
         return pd;
     }
 
-    /** Returns the XRC domain of this queue; null for a basic queue. */
+    /** Returns the XRC domain of this queue; null for any other queue. */
     public @Nullable XrcDomain xrcDomain() {
-        return xrc == null ? null : xrc.domain;
+        return special == null ? null : special.domain;
     }
 
-    /** Returns the completion queue of the receives of an XRC queue; null for a basic queue, which has none. */
+    /**
+     * Returns the completion queue of the receives of an XRC queue, or of one with tag matching; null for a basic
+     * queue, which has none.
+     */
     public @Nullable CompletionQueue cq() {
-        return xrc == null ? null : xrc.cq;
+        return special == null ? null : special.cq;
+    }
+
+    /** Returns the tagged buffers of a queue with tag matching; null for any other queue. */
+    public @Nullable TagList tags() {
+        return tags;
     }
 
     /**
@@ -160,7 +175,7 @@ public final class SharedReceiveQueue extends Resource {
 
     @Override
     public String describe() {
-        return (xrc == null ? "shared receive queue on " : "shared receive queue of XRC on ")
-                + pd.context().device().name();
+        String kind = special == null ? "" : tags == null ? " of XRC" : " with tag matching";
+        return "shared receive queue" + kind + " on " + pd.context().device().name();
     }
 }

@@ -130,7 +130,7 @@ final class SystemErrors {
     static RdmaSystemException optional(String device, String operation, int errno, String needs) {
         int positive = Math.abs(errno);
         if (!isMissing(positive)) {
-            return of(operation, positive);
+            return refused(operation, positive, () -> "");
         }
         Refusal.forget();
         return new UnsupportedVerbException(device, operation, positive, needs);

@@ -210,6 +210,24 @@ public final class WorkCompletion {
         return (flags() & IbvWcFlags.IBV_WC_GRH) != 0;
     }
 
+    /** Returns whether a message took a buffer of a {@link TagList} (IBV_WC_TM_MATCH). */
+    public boolean isTagMatched() {
+        return (flags() & IbvWcFlags.IBV_WC_TM_MATCH) != 0;
+    }
+
+    /** Returns whether all data of a message with a matched tag is in memory (IBV_WC_TM_DATA_VALID). */
+    public boolean hasTagData() {
+        return (flags() & IbvWcFlags.IBV_WC_TM_DATA_VALID) != 0;
+    }
+
+    /**
+     * Returns whether the device waits to hear how many unexpected messages the program has handled
+     * (IBV_WC_TM_SYNC_REQ): {@link TagList#sync}.
+     */
+    public boolean needsTagSync() {
+        return (flags() & IbvWcFlags.IBV_WC_TM_SYNC_REQ) != 0;
+    }
+
     /** Returns the flags of the completion, bits of {@code enum ibv_wc_flags}. */
     public int flags() {
         return intAt(IbvWc.WC_FLAGS);

@@ -105,6 +105,7 @@ internal object NullVerbs {
     private val flagsOfCq by lazy { function("null_cq_flags", FunctionDescriptor.of(JAVA_INT, JAVA_LONG)) }
     private val rateOfQp by lazy { function("null_rate", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG)) }
     private val lastAdvice by lazy { function("null_advised", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
+    private val lastTagged by lazy { function("null_tagged", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
     private val lastFlow by lazy { function("null_flow", FunctionDescriptor.of(ADDRESS)) }
     private val lastScaling by lazy { function("null_scaling", FunctionDescriptor.of(ADDRESS)) }
     private val raiseEvent by lazy {
@@ -161,6 +162,12 @@ internal object NullVerbs {
 
     /** Returns the advice, the flags, the number of entries and their bytes in the last call of ibv_advise_mr. */
     fun advised(): List<Long> = List(4) { lastAdvice.invokeWithArguments(it) as Long }
+
+    /**
+     * Returns the limits of the last queue with tag matching, and opcode, flags, id and count of the last operation on
+     * its list; then the handle, or the receive's id, tag, mask and length.
+     */
+    fun tagged(): List<Long> = List(10) { lastTagged.invokeWithArguments(it) as Long }
 
     /** Returns the flags with which an XRC domain was opened last. */
     fun domainFlags(): Int = domainFlags.invokeWithArguments() as Int

@@ -74,11 +74,32 @@ public enum Feature {
             "ibv_reg_dmabuf_mr",
             "Devices of the driver mlx5 have it with rdma-core 34 and newer, those of efa with 38, irdma 45, bnxt_re "
                     + "48, mana 57 and ionic 61. The embedded device has none."),
+    /**
+     * Contexts, protection domains, regions and device memory that several processes share ({@code ibv_import_device},
+     * {@code ibv_import_pd}).
+     */
+    IMPORT(
+            "ibv_import_pd",
+            "Devices of the driver mlx5 have it with rdma-core 31 and newer, device memory with 35, and so has the "
+                    + "embedded device within this process."),
     /** Extended reliable connections ({@code ibv_open_xrcd}). */
     XRC(
             "ibv_open_xrcd",
             "Devices of the drivers mlx4 and mlx5 have XRC, qedr since rdma-core 32 but without ibv_open_qp, hns since "
                     + "rdma-core 36, and so has the embedded device: DeviceCapability.XRC shows it."),
+    /**
+     * Shared receive queues that give a message to the buffer of its tag ({@code ibv_post_srq_ops}). {@code
+     * DeviceAttributesEx.tagMatching} shows the limits.
+     */
+    TAG_MATCHING(
+            "ibv_post_srq_ops",
+            "Devices of the driver mlx5 have it with rdma-core 16 and newer, and so has the embedded device, which "
+                    + "gives a rendezvous to the program: DeviceAttributesEx.tagMatching shows the limits."),
+    /** Counters of completions ({@code ibv_create_comp_cntr}). */
+    COMPLETION_COUNTERS(
+            "ibv_create_comp_cntr",
+            "Devices of the driver efa have it with rdma-core 65 and newer, and so has the embedded device: "
+                    + "Context.queryCompletionCounters shows the limits."),
     /** Atomic writes of 8 bytes ({@code ibv_wr_atomic_write}), on a queue pair that was made for them. */
     ATOMIC_WRITE(
             "ibv_wr_atomic_write",

@@ -63,7 +63,10 @@ public final class ErrorAdvice {
                     ? "This kernel does not know the call: a newer one does, if the driver of the device has it."
                     : "";
             case EBUSY -> busy(function);
-            case ENODEV, ENXIO, ENOENT, EIO -> function.equals("ibv_open_device") ? nodes()
+            case ENODEV, ENXIO, ENOENT, EIO -> function.startsWith("ibv_import_") && errno == ENOENT
+                    ? "No object has this number among those of the imported context: its exporter has closed it, or"
+                            + " the number belongs to another context."
+                    : function.equals("ibv_open_device") ? nodes()
                     : looksUp(function) && errno == ENOENT ? invalid(function)
                     : "The device, or an object on it, went away: it was unplugged, reset, or its driver"
                     + " unloaded, as `rdma link` and `dmesg` show. Close what was made from it and open it again.";

@@ -82,6 +82,16 @@ public interface VerbsContext {
         return WorkQueueVerbs.NONE;
     }
 
+    /** Returns the completion counters of the device. */
+    default CompletionCounterVerbs completionCounters() {
+        return CompletionCounterVerbs.NONE;
+    }
+
+    /** Returns the calls that share objects with other contexts. */
+    default ImportVerbs imports() {
+        return ImportVerbs.NONE;
+    }
+
     // Queries
 
     /** Fills {@code struct ibv_device_attr} ({@code ibv_query_device}). */
@@ -226,6 +236,11 @@ public interface VerbsContext {
     /** Returns the calls for extended reliable connections (XRC). */
     default XrcVerbs xrc() {
         return XrcVerbs.NONE;
+    }
+
+    /** Returns the calls for tag matching. */
+    default TagVerbs tags() {
+        return TagVerbs.NONE;
     }
 
     // Shared receive queues

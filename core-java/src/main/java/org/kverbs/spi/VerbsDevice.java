@@ -1,6 +1,7 @@
 package org.kverbs.spi;
 
 import java.util.Map;
+import org.kverbs.internal.abi.Errno;
 
 /** A device that can be opened ({@code struct ibv_device}). Immutable; safe for any thread. */
 public interface VerbsDevice {
@@ -35,4 +36,14 @@ public interface VerbsDevice {
 
     /** Opens the device ({@code ibv_open_device}). Each call makes a new context. */
     VerbsOpenResult open();
+
+    /**
+     * Makes a context from the descriptor of another one of this device ({@code ibv_import_device}). The new context
+     * owns the descriptor and closes it.
+     *
+     * @param descriptor a duplicate of {@link ImportVerbs#commandDescriptor}
+     */
+    default VerbsOpenResult importContext(int descriptor) {
+        return VerbsOpenResult.refused(Errno.EOPNOTSUPP);
+    }
 }

@@ -87,7 +87,13 @@ public fun ProtectionDomain.srq(block: SharedReceiveQueueBuilder.() -> Unit): Sh
     val settings = SharedReceiveQueueBuilder().apply(block)
     val attributes = settings.build()
     val xrc = settings.xrc
-    val srq = if (xrc == null) sharedReceiveQueue(attributes) else sharedReceiveQueue(attributes, xrc.domain, xrc.cq)
+    val tagged = settings.tagged
+    val srq =
+        when {
+            xrc != null -> sharedReceiveQueue(attributes, xrc.domain, xrc.cq)
+            tagged != null -> sharedReceiveQueue(attributes, tagged.maxTags, tagged.maxOperations, tagged.cq)
+            else -> sharedReceiveQueue(attributes)
+        }
     if (attributes.limit() > 0) srq.limit(attributes.limit())
     return srq
 }

@@ -1,6 +1,7 @@
 package org.kverbs.dsl
 
 import org.kverbs.CompletionQueue
+import org.kverbs.SharedReceiveQueue
 import org.kverbs.XrcDomain
 import org.kverbs.attributes.SharedReceiveQueueAttributes
 
@@ -11,6 +12,9 @@ public class SharedReceiveQueueBuilder internal constructor() {
     private var maxSge = 1
     private var limit = 0
     internal var xrc: XrcQueue? = null
+        private set
+
+    internal var tagged: TaggedQueue? = null
         private set
 
     /** Sets the number of receive requests that the queue has room for. Default: 128. */
@@ -43,7 +47,25 @@ public class SharedReceiveQueueBuilder internal constructor() {
         xrc = XrcQueue(domain, cq)
     }
 
+    /**
+     * Makes it a queue with tag matching: a message goes to the buffer of its tag ([SharedReceiveQueue.tags]), and the
+     * receives of the queue complete in [cq]. Default: a basic queue.
+     *
+     * @param maxTags how many buffers with a tag the queue has room for
+     * @param maxOperations how many operations on the list may wait for their completion
+     */
+    public fun tags(
+        maxTags: Int,
+        cq: CompletionQueue,
+        maxOperations: Int = maxTags,
+    ) {
+        tagged = TaggedQueue(maxTags, maxOperations, cq)
+    }
+
     internal fun build(): SharedReceiveQueueAttributes {
+        require(xrc == null || tagged == null) {
+            "xrc() and tags() exclude each other: a queue of XRC matches no tags; leave one out"
+        }
         require(limit <= maxWr) {
             "limit($limit) is above maxWr($maxWr): the number of receives is always below it; give a smaller limit"
         }
@@ -54,5 +76,12 @@ public class SharedReceiveQueueBuilder internal constructor() {
 /** What a queue of XRC has besides. */
 internal class XrcQueue(
     val domain: XrcDomain,
+    val cq: CompletionQueue,
+)
+
+/** What a queue with tag matching has besides. */
+internal class TaggedQueue(
+    val maxTags: Int,
+    val maxOperations: Int,
     val cq: CompletionQueue,
 )

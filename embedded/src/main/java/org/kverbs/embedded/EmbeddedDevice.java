@@ -40,4 +40,9 @@ record EmbeddedDevice(Hca hca) implements VerbsDevice {
     public VerbsOpenResult open() {
         return EmbeddedContext.open(hca);
     }
+
+    @Override
+    public VerbsOpenResult importContext(int descriptor) {
+        return EmbeddedContext.importContext(hca, descriptor);
+    }
 }

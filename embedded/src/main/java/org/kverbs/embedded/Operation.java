@@ -38,6 +38,12 @@ public enum Operation {
     ALLOCATE_MEMORY_WINDOW,
     /** {@code ibv_bind_mw}, which binds windows of type 1. */
     BIND_MEMORY_WINDOW,
+    /** {@code ibv_import_pd}. */
+    IMPORT_PROTECTION_DOMAIN,
+    /** {@code ibv_import_mr}. */
+    IMPORT_MEMORY,
+    /** {@code ibv_import_dm}. */
+    IMPORT_DEVICE_MEMORY,
     /** {@code ibv_create_comp_channel}. */
     CREATE_COMPLETION_CHANNEL,
     /** {@code ibv_create_cq} and {@code ibv_create_cq_ex}. */
@@ -58,6 +64,8 @@ public enum Operation {
     CLOSE_XRC_DOMAIN,
     /** {@code ibv_create_srq} and {@code ibv_create_srq_ex}. */
     CREATE_SHARED_RECEIVE_QUEUE,
+    /** {@code ibv_post_srq_ops}, of a list of any length: the first operation of the list is refused. */
+    POST_TAG_OPERATIONS,
     /** {@code ibv_modify_srq}. */
     MODIFY_SHARED_RECEIVE_QUEUE,
     /** {@code ibv_destroy_srq}. */
@@ -106,5 +114,11 @@ public enum Operation {
     /** {@code ibv_create_rwq_ind_table}. */
     CREATE_INDIRECTION_TABLE,
     /** {@code ibv_destroy_rwq_ind_table}. */
-    DESTROY_INDIRECTION_TABLE
+    DESTROY_INDIRECTION_TABLE,
+    /** {@code ibv_create_comp_cntr}. */
+    CREATE_COMPLETION_COUNTER,
+    /** {@code ibv_qp_attach_comp_cntr}. */
+    ATTACH_COMPLETION_COUNTER,
+    /** {@code ibv_destroy_comp_cntr}. */
+    DESTROY_COMPLETION_COUNTER
 }

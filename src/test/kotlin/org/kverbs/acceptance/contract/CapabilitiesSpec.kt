@@ -199,6 +199,18 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
             { pd.registerDmabuf(0, 0, 4096, 0, AccessFlag.LOCAL_WRITE) }
         }
 
+        Capability.IMPORT -> {
+            { context.device().importContext(context.duplicateDescriptor()).use { it.queryDevice() } }
+        }
+
+        Capability.TAG_MATCHING -> {
+            { pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(16, 1), 4, 4, cq()) }
+        }
+
+        Capability.COMPLETION_COUNTERS -> {
+            { context.completionCounter() }
+        }
+
         Capability.XRC -> {
             { context.xrcDomain() }
         }

@@ -85,6 +85,15 @@ internal enum class Capability(
     /** ibv_reg_dmabuf_mr. The embedded device has none, and neither have the kernel's software devices. */
     DMABUF(Feature.DMABUF),
 
+    /** ibv_import_device, ibv_import_pd, ibv_import_mr and ibv_import_dm. */
+    IMPORT(Feature.IMPORT),
+
+    /** Shared receive queues of type IBV_SRQT_TM, and ibv_post_srq_ops. */
+    TAG_MATCHING(Feature.TAG_MATCHING),
+
+    /** ibv_create_comp_cntr, which rdma-core 44 of the lab does not have. */
+    COMPLETION_COUNTERS(Feature.COMPLETION_COUNTERS),
+
     /** Extended reliable connections. */
     XRC(Feature.XRC),
 
@@ -299,6 +308,9 @@ private val softRoceLacks: Set<Capability>
             Capability.ON_DEMAND_PAGING,
             Capability.MEMORY_ADVICE,
             Capability.DMABUF,
+            Capability.IMPORT,
+            Capability.TAG_MATCHING,
+            Capability.COMPLETION_COUNTERS,
             Capability.XRC,
             Capability.PROGRAM_EVENTS,
             Capability.ATOMIC_WRITE,

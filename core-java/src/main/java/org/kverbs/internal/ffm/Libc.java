@@ -21,6 +21,7 @@ final class Libc {
     private static final MemorySegment OPEN = find("open");
     private static final MemorySegment FCNTL = find("fcntl");
 
+    private static final int F_DUPFD_CLOEXEC = 1030;
     private static final int F_GETFL = 3;
     private static final int F_SETFL = 4;
     private static final int O_NONBLOCK = 0x800;
@@ -83,6 +84,11 @@ final class Libc {
             int flags = OpenFlags.O_CREAT | O_NONBLOCK | O_CLOEXEC;
             return Downcalls.number(Downcalls.variadicWithErrno(OPEN, path.address(), flags, OWNER_ONLY));
         }
+    }
+
+    /** Duplicates a descriptor ({@code man 2 fcntl}: F_DUPFD_CLOEXEC). Returns the duplicate or -errno. */
+    static int duplicate(int fd) {
+        return Downcalls.number(Downcalls.variadicWithErrno(FCNTL, fd, F_DUPFD_CLOEXEC, 0));
     }
 
     /** Closes a descriptor ({@code man 2 close}). */

@@ -67,6 +67,13 @@ final class Libibverbs {
     private final Function resolveEthL2FromGid = library.function("ibv_resolve_eth_l2_from_gid");
     private final Function queryEce = library.function("ibv_query_ece", 31);
     private final Function setEce = library.function("ibv_set_ece", 31);
+    private final Function importDevice = library.function("ibv_import_device", 31);
+    private final Function importPd = library.function("ibv_import_pd", 31);
+    private final Function unimportPd = library.function("ibv_unimport_pd", 31);
+    private final Function importMr = library.function("ibv_import_mr", 31);
+    private final Function unimportMr = library.function("ibv_unimport_mr", 31);
+    private final Function importDm = library.function("ibv_import_dm", 35);
+    private final Function unimportDm = library.function("ibv_unimport_dm", 35);
     private final Function queryQpDataInOrder = library.function("ibv_query_qp_data_in_order", 36);
     private final Function qpToQpEx = library.function("ibv_qp_to_qp_ex", 24);
 
@@ -84,6 +91,11 @@ final class Libibverbs {
     MemorySegment find(String symbol) {
         Function function = library.function(symbol);
         return function.isPresent() ? function.address() : MemorySegment.NULL;
+    }
+
+    /** Returns a function that {@code release} was the first to have. */
+    Function function(String symbol, int release) {
+        return library.function(symbol, release);
     }
 
     /** Returns any function of this library. */
@@ -358,6 +370,43 @@ final class Libibverbs {
     // no man page; verbs.c: 0, -1 with errno, or a negative errno
     int resolveEthL2FromGid(long context, long address, long mac, long vlan) {
         return Downcalls.status(Downcalls.withErrno(resolveEthL2FromGid.address(), context, address, mac, vlan));
+    }
+
+    // man 3 ibv_import_device: pointer or NULL with errno
+    long importDevice(int commandDescriptor) {
+        return importDevice.isPresent()
+                ? Downcalls.pointer(importDevice.address(), commandDescriptor)
+                : -Errno.ENOSYS;
+    }
+
+    // man 3 ibv_import_mr: pointer or NULL with errno
+    long importPd(long context, int handle) {
+        return importPd.isPresent() ? Downcalls.pointer(importPd.address(), context, handle) : -Errno.ENOSYS;
+    }
+
+    // man 3 ibv_import_mr: void
+    void unimportPd(long pd) {
+        Downcalls.call(unimportPd.address(), pd);
+    }
+
+    // man 3 ibv_import_mr: pointer or NULL with errno
+    long importMr(long pd, int handle) {
+        return importMr.isPresent() ? Downcalls.pointer(importMr.address(), pd, handle) : -Errno.ENOSYS;
+    }
+
+    // man 3 ibv_import_mr: void
+    void unimportMr(long mr) {
+        Downcalls.call(unimportMr.address(), mr);
+    }
+
+    // man 3 ibv_import_dm: pointer or NULL with errno
+    long importDm(long context, int handle) {
+        return importDm.isPresent() ? Downcalls.pointer(importDm.address(), context, handle) : -Errno.ENOSYS;
+    }
+
+    // man 3 ibv_import_dm: void
+    void unimportDm(long dm) {
+        Downcalls.call(unimportDm.address(), dm);
     }
 
     /** Returns whether this release has {@link #queryEce} and {@link #setEce}. */

@@ -19,17 +19,20 @@ import org.kverbs.internal.abi.IbvGidEntry;
 import org.kverbs.internal.abi.IbvQp;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ClockVerbs;
+import org.kverbs.spi.CompletionCounterVerbs;
 import org.kverbs.spi.CompletionQueueOps;
 import org.kverbs.spi.CounterVerbs;
 import org.kverbs.spi.DomainVerbs;
 import org.kverbs.spi.DriverVerbs;
 import org.kverbs.spi.EceVerbs;
 import org.kverbs.spi.FlowVerbs;
+import org.kverbs.spi.ImportVerbs;
 import org.kverbs.spi.OptionalMemoryVerbs;
 import org.kverbs.spi.PacingVerbs;
 import org.kverbs.spi.PortVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
+import org.kverbs.spi.TagVerbs;
 import org.kverbs.spi.VerbsContext;
 import org.kverbs.spi.WorkQueueVerbs;
 import org.kverbs.spi.XrcVerbs;
@@ -53,6 +56,8 @@ final class NativeContext implements VerbsContext {
     /** The addresses of the extended completion queues. */
     private final Set<Long> extendedQueues = ConcurrentHashMap.newKeySet();
     private final WaitableFds channels = new WaitableFds();
+    private final NativeImports imports;
+    private final NativeCompletionCounters completionCounters;
     private final FlowVerbs flows;
     private final CounterVerbs counters;
     private final WorkQueueVerbs workQueues;
@@ -63,6 +68,8 @@ final class NativeContext implements VerbsContext {
         this.tables = new ContextTables(context);
         this.memory = new NativeOptionalMemory(verbs, context, tables);
         this.xrc = new NativeXrc(tables, context);
+        this.imports = new NativeImports(verbs, context);
+        this.completionCounters = new NativeCompletionCounters(verbs, context);
         this.flows = new NativeFlows(tables);
         this.counters = new NativeCounters(context, tables);
         this.isShort = staysInUserSpace();
@@ -100,6 +107,8 @@ final class NativeContext implements VerbsContext {
         return switch (verb) {
             case "ibv_reg_dmabuf_mr" -> memory.hasDmabuf();
             case "ibv_query_port_speed" -> new NativePorts(verbs, context).tellSpeed();
+            case "ibv_import_pd" -> imports.areThere();
+            case "ibv_create_comp_cntr" -> completionCounters.areThere();
             default -> OptionalVerbs.areIn(verb, tables, verbs);
         };
     }
@@ -152,6 +161,16 @@ final class NativeContext implements VerbsContext {
     @Override
     public PortVerbs ports() {
         return new NativePorts(verbs, context);
+    }
+
+    @Override
+    public CompletionCounterVerbs completionCounters() {
+        return completionCounters;
+    }
+
+    @Override
+    public ImportVerbs imports() {
+        return imports;
     }
 
     @Override
@@ -357,6 +376,11 @@ final class NativeContext implements VerbsContext {
     @Override
     public XrcVerbs xrc() {
         return xrc;
+    }
+
+    @Override
+    public TagVerbs tags() {
+        return new NativeTags(tables);
     }
 
     @Override

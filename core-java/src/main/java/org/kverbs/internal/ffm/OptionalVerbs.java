@@ -22,6 +22,7 @@ final class OptionalVerbs {
             Map.entry("ibv_alloc_null_mr", VerbsContext.ALLOC_NULL_MR),
             Map.entry("ibv_alloc_dm", VerbsContext.ALLOC_DM),
             Map.entry("ibv_advise_mr", VerbsContext.ADVISE_MR),
+            Map.entry("ibv_post_srq_ops", VerbsContext.POST_SRQ_OPS),
             Map.entry("ibv_open_xrcd", VerbsContext.OPEN_XRCD),
             // of type RAW_PACKET, which no pointer shows: without flow rules it would receive nothing
             Map.entry("ibv_create_qp", VerbsContext.IBV_CREATE_FLOW),

@@ -56,6 +56,9 @@ public final class Cq implements CompletionQueueOps {
     private int[] slots = {};
     /** What the queue was made with by {@code ibv_create_cq_ex}. */
     public final CqOptions options;
+    /** What {@link #nextHasTag} was given. */
+    private long nextTag;
+    private int nextData;
     /** The timestamps of the completions; null if the queue was made without. */
     private @Nullable CqExtras extras;
 
@@ -159,6 +162,12 @@ public final class Cq implements CompletionQueueOps {
         return 0;
     }
 
+    /** Gives the next completion the tag and the sender's 32 bits of a message. */
+    public void nextHasTag(long tag, int data) {
+        nextTag = tag;
+        nextData = data;
+    }
+
     /**
      * Adds a completion. The fields are those of {@code struct ibv_wc}, with the vendor error in the upper half of
      * {@code status}. {@code immediate} becomes imm_data or invalidated_rkey and is in its final byte order. {@code
@@ -169,6 +178,8 @@ public final class Cq implements CompletionQueueOps {
             Occupancy queue, @Nullable Posted request) {
         int frees = queue.done();
         if (waiting == capacity) {
+            nextTag = 0;
+            nextData = 0;
             overrun();
             queue.lost(frees);
             if (request != null) {
@@ -197,8 +208,10 @@ public final class Cq implements CompletionQueueOps {
         Memory.putInt(wc + IbvWc.WC_FLAGS, flags);
         Memory.putLong(wc + IbvWc.PKEY_INDEX, 0); // together with slid, sl and dlid_path_bits, which RoCE does not have
         if (extras != null) {
-            extras.stamp(at);
+            extras.stamp(at, nextTag, nextData);
         }
+        nextTag = 0;
+        nextData = 0;
         WAITING.setRelease(this, waiting + 1);
         engine.advanced();
         if (armed && (!armedSolicited || solicited || status != IbvWcStatus.IBV_WC_SUCCESS)) {

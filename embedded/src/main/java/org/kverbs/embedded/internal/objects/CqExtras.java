@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Instant;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.internal.abi.IbvWcTmInfo;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.CompletionExtras;
 
@@ -43,11 +44,13 @@ final class CqExtras {
         return ring.address() + (long) place * CompletionExtras.SIZE;
     }
 
-    /** Writes the moment of a completion. */
-    void stamp(int place) {
+    /** Writes the moment of a completion, and the tag of its message. */
+    void stamp(int place, long tag, int data) {
         long now = engine.now();
         Memory.putLong(address(place) + CompletionExtras.TIMESTAMP, now);
         Memory.putLong(address(place) + CompletionExtras.WALL_CLOCK, now + epoch);
+        Memory.putLong(address(place) + CompletionExtras.TAG_INFO + IbvWcTmInfo.TAG, tag);
+        Memory.putInt(address(place) + CompletionExtras.TAG_INFO + IbvWcTmInfo.PRIV, data);
     }
 
     void move(int from, int to) {

@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What {@code ibv_create_cq_ex} asks of a completion queue. A queue that is for one thread keeps the device's lock.
  *
- * @param isStamped whether its completions have timestamps
+ * @param isStamped whether its completions have timestamps or tags
  * @param ignoresOverrun whether a full queue loses completions and stays usable
  * @param domain the parent domain that the queue counts in, or null for none
  */

@@ -40,7 +40,8 @@ public abstract class DeviceState {
             Operation.DESTROY_FLOW,
             Operation.DESTROY_COUNTERS,
             Operation.DESTROY_WORK_QUEUE,
-            Operation.DESTROY_INDIRECTION_TABLE);
+            Operation.DESTROY_INDIRECTION_TABLE,
+            Operation.DESTROY_COMPLETION_COUNTER);
 
     public final String name;
     public final long guid;

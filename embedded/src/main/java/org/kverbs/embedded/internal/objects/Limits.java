@@ -22,6 +22,10 @@ public final class Limits {
     public static final long DEVICE_MEMORY = 1 << 18;
     /** The largest alignment of device memory, as an exponent. */
     public static final int DEVICE_MEMORY_ALIGNMENT = 12;
+    /** The most completion counters of a context. */
+    public static final int COMPLETION_COUNTERS = 1 << 12;
+    /** The most tagged buffers, and the most operations that wait for their completion, of a shared receive queue. */
+    public static final int TAGS = 1 << 12;
     /** The most flow rules, and the most counters of flow rules. */
     public static final int FLOWS = 1 << 13;
     /** The most work queues. */

@@ -168,6 +168,29 @@ public final class ReceiveQueue {
             lkeys = new int[maxEntries];
         }
 
+        /** Takes the entries of an array of {@code struct ibv_sge}. */
+        void fill(long entry, int entries) {
+            count = entries;
+            length = 0;
+            for (int i = 0; i < entries; i++) {
+                addresses[i] = Memory.getLong(entry + (long) i * IbvSge.SIZE + IbvSge.ADDR);
+                lengths[i] = Memory.getInt(entry + (long) i * IbvSge.SIZE + IbvSge.LENGTH);
+                lkeys[i] = Memory.getInt(entry + (long) i * IbvSge.SIZE + IbvSge.LKEY);
+                length += Integer.toUnsignedLong(lengths[i]);
+            }
+        }
+
+        /** Becomes the same as another receive. */
+        void copy(Receive from) {
+            id = from.id;
+            count = from.count;
+            length = from.length;
+            posted = from.posted;
+            System.arraycopy(from.addresses, 0, addresses, 0, count);
+            System.arraycopy(from.lengths, 0, lengths, 0, count);
+            System.arraycopy(from.lkeys, 0, lkeys, 0, count);
+        }
+
         /**
          * Tells whether the queue pair may write to all entries. A message can be shorter: this brings no pages in.
          */

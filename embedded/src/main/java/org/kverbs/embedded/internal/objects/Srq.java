@@ -24,6 +24,9 @@ public final class Srq implements ReceiveOps {
     /** What an XRC queue has besides; null for a basic queue. */
     public @Nullable XrcSrq xrc;
 
+    /** The tagged buffers of a queue with tag matching; null for any other queue. */
+    public @Nullable TagMatcher tags;
+
     public Srq(DeviceState device, AsyncEvents events, long address, Pd pd, int capacity, int maxEntries) {
         this.device = device;
         this.events = events;

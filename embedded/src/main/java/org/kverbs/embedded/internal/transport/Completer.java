@@ -358,6 +358,7 @@ final class Completer {
             SendWqe wqe = sends.get(0);
             sends.pop(); // first: whatever is thrown below, no request completes twice
             boolean failed = wqe.hasFailed();
+            qp.counted.sent(wqe.completionOpcode(), wqe.length, failed);
             if (failed || qp.signalsAll || wqe.is(IbvSendFlags.IBV_SEND_SIGNALED)) {
                 qp.completeSend(wqe, wqe.status);
             } else {

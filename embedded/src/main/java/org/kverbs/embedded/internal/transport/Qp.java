@@ -62,6 +62,8 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     /** Unsignaled requests that are done, for the diagnostics. */
     final Quiet quiet = new Quiet();
     final Counters counters = new Counters();
+    /** The completion counters that are attached. */
+    public final CountedOperations counted = new CountedOperations();
     final Windows windows = new Windows(this);
     final Requester requester = new Requester(this);
     final Pacer pacer = new Pacer(this);
@@ -117,7 +119,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         this.poster = new Poster(hca.name, number);
         this.receives = new ReceiveQueue(hca, pd, poster, init.maxRecvWr(), init.maxRecvSge());
         this.receiving = srq == null ? receives.occupied : srq.queue.occupied;
-        int entries = domain != null
+        int entries = domain != null || srq != null && srq.tags != null
                 ? Math.max(1, hca.limits.entries())
                 : srq == null ? init.maxRecvSge() : srq.queue.maxEntries();
         this.responder = new Responder(this, entries);
@@ -410,6 +412,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     /** Completes a receive of the own queue or of a basic shared one. */
     void completeReceive(ReceiveQueue.Receive receive, int status, int opcode, int bytes, int word, int sourceQp,
             int flags, boolean solicited) {
+        counted.received(bytes, status != IbvWcStatus.IBV_WC_SUCCESS);
         if (recvCq != null) {
             recvCq.add(receive.id, status, opcode, bytes, word, number, sourceQp, flags, solicited, receiving,
                     receive.posted);
@@ -470,6 +473,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         while (sends.size() > 0) {
             SendWqe wqe = sends.get(0);
             sends.pop();
+            counted.sent(wqe.completionOpcode(), 0, true);
             completeSend(wqe, wqe.hasFailed() ? wqe.status : IbvWcStatus.IBV_WC_WR_FLUSH_ERR);
         }
         var receive = new ReceiveQueue.Receive(receives.maxEntries());
@@ -511,6 +515,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         reset();
         hca.queuePairs.remove(number);
         hca.counters.addAll(counters);
+        counted.detach();
         init.countUsers(-1);
         if (sendCq != null) {
             sendCq.users.remove(this);

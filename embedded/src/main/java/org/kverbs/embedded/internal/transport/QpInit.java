@@ -6,6 +6,7 @@ import org.kverbs.embedded.DeviceLimits;
 import org.kverbs.embedded.internal.objects.Cq;
 import org.kverbs.embedded.internal.objects.Pd;
 import org.kverbs.embedded.internal.objects.Srq;
+import org.kverbs.embedded.internal.objects.TagMatcher;
 import org.kverbs.embedded.internal.objects.XrcDomain;
 import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
@@ -51,7 +52,9 @@ public record QpInit(
         Cq receive = receiving ? queues.apply(Memory.getLong(at + IbvQpInitAttr.RECV_CQ)) : null;
         long shared = receiving ? Memory.getLong(at + IbvQpInitAttr.SRQ) : 0;
         Srq srq = sharedQueues.apply(shared);
-        boolean isWrongShared = shared != 0 && (srq == null || srq.xrc != null);
+        TagMatcher tags = TagMatcher.of(srq);
+        boolean isWrongShared = shared != 0
+                && (srq == null || srq.xrc != null || tags != null && type != IbvQpType.IBV_QPT_RC);
         if (pd == null || send == null || receiving && receive == null || isWrongShared || !isOffered(type)) {
             return null;
         }
@@ -75,8 +78,8 @@ public record QpInit(
         }
         boolean signalsAll = Memory.getInt(at + IbvQpInitAttr.SQ_SIG_ALL) != 0;
         return fits
-                ? new QpInit(pd, type, send, receive, srq, null, null, sends, receives, sendEntries, receiveEntries, inline,
-                        signalsAll)
+                ? new QpInit(pd, type, send, tags == null ? receive : tags.cq, srq, null, null, sends, receives, sendEntries,
+                        receiveEntries, inline, signalsAll)
                 : null;
     }
 

@@ -38,6 +38,8 @@ final class Responder {
     /** The kind of the unfinished message: its first packet came, its last did not. */
     private Message message = Message.NONE;
     private boolean hasReceive;
+    /** Finds the receives of a queue with tag matching; null for any other queue. */
+    private final @Nullable Tagging tagging;
     /** The shared receive queue that the last request of XRC named; null for other transports. */
     private @Nullable XrcSrq named;
     /** The status with which a test lets the taken receive fail. The refusal may have to wait for earlier answers. */
@@ -52,6 +54,7 @@ final class Responder {
     Responder(Qp qp, int maxEntries) {
         this.qp = qp;
         this.answers = new Answers(qp);
+        this.tagging = Tagging.of(qp);
         this.receive = new ReceiveQueue.Receive(maxEntries);
     }
 
@@ -60,7 +63,11 @@ final class Responder {
         message = Message.NONE;
         if (hasReceive) {
             endReceive();
-            receiving().free(1);
+            if (tagging != null) {
+                tagging.free(qp);
+            } else {
+                receiving().free(1);
+            }
         }
         named = null;
         toldSequence = false;
@@ -217,12 +224,16 @@ final class Responder {
             }
             arrived = 0;
         }
-        if (arrived + packet.payloadLength > receive.length) {
+        // A message that a tag matched goes to memory without its header, which is in the first packet.
+        int header = tagging == null ? 0 : tagging.header();
+        int skipped = arrived == 0 ? header : 0;
+        if (arrived + packet.payloadLength - header > receive.length) {
             refuseReceive(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_LOC_LEN_ERR);
             return;
         }
         if (arrived == 0 && !receive.isWritable(user())
-                || !receive.write(arrived, packet.payload, packet.payloadLength, user())) {
+                || !receive.write(arrived - header + skipped, packet.payload + skipped,
+                        packet.payloadLength - skipped, user())) {
             refuseReceive(Nak.REMOTE_OPERATION, IbvWcStatus.IBV_WC_LOC_PROT_ERR);
             return;
         }
@@ -293,6 +304,9 @@ final class Responder {
         }
         arrived += packet.payloadLength;
         advance(packet, Message.WRITE);
+        if (message == Message.NONE) {
+            qp.counted.written(arrived);
+        }
         if (announced) {
             int opcode = IbvWcOpcode.IBV_WC_RECV_RDMA_WITH_IMM;
             int word = Qp.bigEndian(packet.immediate);
@@ -319,6 +333,7 @@ final class Responder {
         int psns = Psn.count(Integer.toUnsignedLong(packet.dmaLength), qp.pathMtu);
         expectedPsn = Psn.plus(expectedPsn, psns);
         answers.countMessage();
+        qp.counted.read(Integer.toUnsignedLong(packet.dmaLength));
         answers.read(packet, user());
     }
 
@@ -378,7 +393,11 @@ final class Responder {
         if (hasReceive) {
             return true; // the receive of an abandoned message
         }
-        hasReceive = named == null ? qp.takeReceive(receive) : qp.takeReceive(receive, named.srq);
+        if (tagging != null) {
+            hasReceive = tagging.take(packet, isSend(Opcode.operation(packet.opcode)), receive, qp);
+        } else {
+            hasReceive = named == null ? qp.takeReceive(receive) : qp.takeReceive(receive, named.srq);
+        }
         if (!hasReceive) {
             if (isReliable()) {
                 toldSequence = true; // packets that follow are dropped in silence: the peer knows where to go on
@@ -409,7 +428,9 @@ final class Responder {
     private void complete(int status, int opcode, int bytes, int word, int flags, boolean solicited) {
         if (hasReceive) {
             endReceive();
-            if (named == null) {
+            if (tagging != null) {
+                tagging.complete(receive, status, opcode, bytes, word, flags, solicited, qp);
+            } else if (named == null) {
                 qp.completeReceive(receive, status, opcode, bytes, word, qp.destinationQp, flags, solicited);
             } else {
                 named.complete(receive.id, status, opcode, bytes, word, qp.number, qp.destinationQp, flags, solicited,

@@ -30,10 +30,11 @@ import org.kverbs.internal.memory.Memory;
 /** Makes and finds the completion queues and completion channels of an open context; called with the lock held. */
 final class CompletionVerbs {
 
-    private static final int STAMPS = IbvCreateCqWcFlags.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP
+    private static final int EXTRAS = IbvCreateCqWcFlags.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP
+            | IbvCreateCqWcFlags.IBV_WC_EX_WITH_TM_INFO
             | IbvCreateCqWcFlags.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
-    /** The fields of completions that this device has: it knows no VLANs, no steering and no tag matching. */
-    private static final long FIELDS = IbvCqWcFlagSets.IBV_WC_STANDARD_FLAGS | STAMPS;
+    /** The fields of completions that this device has: it knows no VLANs and no flow tags. */
+    private static final long FIELDS = IbvCqWcFlagSets.IBV_WC_STANDARD_FLAGS | EXTRAS;
 
     private static final int MASK =
             IbvCqInitAttrMask.IBV_CQ_INIT_ATTR_MASK_FLAGS | IbvCqInitAttrMask.IBV_CQ_INIT_ATTR_MASK_PD;
@@ -126,7 +127,7 @@ final class CompletionVerbs {
                 Memory.getLong(at + IbvCqInitAttrEx.CHANNEL),
                 Memory.getInt(at + IbvCqInitAttrEx.COMP_VECTOR),
                 new CqOptions(
-                        (fields & STAMPS) != 0,
+                        (fields & EXTRAS) != 0,
                         (flags & IbvCreateCqAttrFlags.IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN) != 0,
                         domain));
     }

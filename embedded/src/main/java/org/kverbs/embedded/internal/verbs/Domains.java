@@ -38,14 +38,18 @@ final class Domains {
         return domains.get(pd);
     }
 
+    Handles<Pd> table() {
+        return domains;
+    }
+
     long alloc() {
         return domains.add(Pd::new);
     }
 
     int dealloc(long pd) {
         Pd domain = domains.get(pd);
-        if (domain == null || domain.users > 0) {
-            return domain == null ? -Errno.EINVAL : -Errno.EBUSY;
+        if (domain == null || domains.isImported(pd) || domain.users > 0) {
+            return domain == null || domains.isImported(pd) ? -Errno.EINVAL : -Errno.EBUSY;
         }
         domains.remove(pd);
         if (domain.parent != null) {

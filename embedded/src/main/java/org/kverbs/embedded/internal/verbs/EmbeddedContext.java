@@ -18,18 +18,22 @@ import org.kverbs.embedded.internal.objects.Structures;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.transport.Qp;
 import org.kverbs.embedded.internal.transport.WqTable;
+import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ClockVerbs;
+import org.kverbs.spi.CompletionCounterVerbs;
 import org.kverbs.spi.CompletionQueueOps;
 import org.kverbs.spi.CounterVerbs;
 import org.kverbs.spi.DomainVerbs;
 import org.kverbs.spi.FlowVerbs;
+import org.kverbs.spi.ImportVerbs;
 import org.kverbs.spi.OptionalMemoryVerbs;
 import org.kverbs.spi.PacingVerbs;
 import org.kverbs.spi.PortVerbs;
 import org.kverbs.spi.QueuePairOps;
 import org.kverbs.spi.ReceiveOps;
+import org.kverbs.spi.TagVerbs;
 import org.kverbs.spi.VerbsContext;
 import org.kverbs.spi.VerbsOpenResult;
 import org.kverbs.spi.WorkQueueVerbs;
@@ -52,6 +56,9 @@ public final class EmbeddedContext implements VerbsContext {
             "ibv_alloc_null_mr",
             "ibv_alloc_dm",
             "ibv_advise_mr",
+            "ibv_import_pd",
+            "ibv_create_comp_cntr",
+            "ibv_post_srq_ops",
             "ibv_open_xrcd",
             "ibv_wr_atomic_write",
             "ibv_wr_flush");
@@ -77,8 +84,10 @@ public final class EmbeddedContext implements VerbsContext {
     private final SteeringVerbs steering;
     private final LockedSteering lockedSteering;
     private final EmbeddedWorkQueues workQueues;
+    private final EmbeddedCompletionCounters completionCounters;
+    private final EmbeddedImports imports;
 
-    private EmbeddedContext(Hca hca) {
+    private EmbeddedContext(Hca hca, CommandFile file) {
         this.hca = hca;
         this.queries = new Queries(hca);
         this.domains = new Domains(hca, structures);
@@ -95,16 +104,34 @@ public final class EmbeddedContext implements VerbsContext {
                 hca, structures, events, domains, completions, shared, xrcDomains, tables, memory, addresses);
         this.xrc = new EmbeddedXrc(hca, completions, shared, queuePairs, xrcDomains);
         this.steering = new SteeringVerbs(hca, structures, queuePairs);
+        this.completionCounters = new EmbeddedCompletionCounters(hca, structures, queuePairs);
         this.lockedSteering = new LockedSteering(hca, steering);
+        this.imports = new EmbeddedImports(
+                hca, file, domains.table(), memory.regions(), optionalMemory.memories());
     }
 
     /** Opens a device, and its port if it is closed. */
     public static VerbsOpenResult open(Hca hca) {
+        return open(hca, new CommandFile(hca));
+    }
+
+    /** Opens a device beside another context, which gave a duplicate of its descriptor. */
+    public static VerbsOpenResult importContext(Hca hca, int duplicate) {
+        CommandFile file = CommandFile.take(hca, duplicate);
+        return file != null
+                ? open(hca, file)
+                : VerbsOpenResult.refused(-Refusal.because(Errno.EINVAL, duplicate + " is no duplicate of a descriptor"
+                        + " of " + hca.name + " that can be imported, and each can be only once: take"
+                        + " Context.duplicateDescriptor in this process, while the exporter is open."));
+    }
+
+    private static VerbsOpenResult open(Hca hca, CommandFile file) {
         hca.engine.enter();
         try {
-            var context = new EmbeddedContext(hca);
+            var context = new EmbeddedContext(hca, file);
             int result = hca.open(context.events);
             if (result < 0) {
+                context.imports.close();
                 context.structures.close();
                 return VerbsOpenResult.refused(-result);
             }
@@ -195,6 +222,7 @@ public final class EmbeddedContext implements VerbsContext {
     public int close() {
         return locked(() -> {
             // As the kernel does: packets must not find objects that the program did not destroy.
+            imports.close();
             steering.close();
             queuePairs.close();
             workQueues.close();
@@ -207,6 +235,16 @@ public final class EmbeddedContext implements VerbsContext {
             structures.close();
             return 0;
         });
+    }
+
+    @Override
+    public CompletionCounterVerbs completionCounters() {
+        return completionCounters;
+    }
+
+    @Override
+    public ImportVerbs imports() {
+        return imports;
     }
 
     @Override
@@ -411,6 +449,11 @@ public final class EmbeddedContext implements VerbsContext {
     @Override
     public XrcVerbs xrc() {
         return xrc;
+    }
+
+    @Override
+    public TagVerbs tags() {
+        return new EmbeddedTags(hca, shared);
     }
 
     @Override

@@ -54,6 +54,10 @@ final class EmbeddedOptionalMemory implements OptionalMemoryVerbs {
         this.memories = new Handles<>(structures, IbvDm.SIZE, IbvDm.HANDLE, Quota.none());
     }
 
+    Handles<Dm> memories() {
+        return memories;
+    }
+
     /** Frees all device memory; called with the lock held when the device is closed. */
     void close() {
         memories.forEach(this::free);
@@ -121,8 +125,8 @@ final class EmbeddedOptionalMemory implements OptionalMemoryVerbs {
     public int freeDeviceMemory(long dm) {
         return lockedInt(Operation.FREE_DEVICE_MEMORY, () -> {
             Dm memory = memories.get(dm);
-            if (memory == null || memory.regions > 0) {
-                return memory == null ? -Errno.EINVAL : -Errno.EBUSY;
+            if (memory == null || memories.isImported(dm) || memory.regions > 0) {
+                return memory == null || memories.isImported(dm) ? -Errno.EINVAL : -Errno.EBUSY;
             }
             memories.remove(dm);
             free(memory);

@@ -42,6 +42,10 @@ final class EmbeddedXrc implements XrcVerbs {
             | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_PD
             | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_XRCD
             | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_CQ;
+    private static final int TAGGED_QUEUE = IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_TYPE
+            | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_PD
+            | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_CQ
+            | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_TM;
     private static final int QUEUE_PAIR = IbvQpOpenAttrMask.IBV_QP_OPEN_ATTR_NUM
             | IbvQpOpenAttrMask.IBV_QP_OPEN_ATTR_XRCD
             | IbvQpOpenAttrMask.IBV_QP_OPEN_ATTR_TYPE;
@@ -166,6 +170,13 @@ final class EmbeddedXrc implements XrcVerbs {
     public long createSharedReceiveQueue(MemorySegment init) {
         long at = init.address();
         return locked(Operation.CREATE_SHARED_RECEIVE_QUEUE, () -> {
+            if (Memory.getInt(at + IbvSrqInitAttrEx.COMP_MASK) == TAGGED_QUEUE
+                    && Memory.getInt(at + IbvSrqInitAttrEx.SRQ_TYPE) == IbvSrqType.IBV_SRQT_TM) {
+                return shared.createTagged(
+                        Memory.getLong(at + IbvSrqInitAttrEx.PD),
+                        at,
+                        completions.queue(Memory.getLong(at + IbvSrqInitAttrEx.CQ)));
+            }
             if (Memory.getInt(at + IbvSrqInitAttrEx.COMP_MASK) != QUEUE
                     || Memory.getInt(at + IbvSrqInitAttrEx.SRQ_TYPE) != IbvSrqType.IBV_SRQT_XRC) {
                 return -Errno.EOPNOTSUPP;

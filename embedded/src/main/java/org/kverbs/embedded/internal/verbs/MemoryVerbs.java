@@ -195,8 +195,8 @@ final class MemoryVerbs {
 
     int deregister(long mr) {
         Mr region = regions.get(mr);
-        if (region == null || region.windows > 0) {
-            return region == null ? -Errno.EINVAL : -Errno.EBUSY;
+        if (region == null || regions.isImported(mr) || region.windows > 0) {
+            return region == null || regions.isImported(mr) ? -Errno.EINVAL : -Errno.EBUSY;
         }
         changed(region);
         hca.keys.remove(region);

@@ -25,6 +25,7 @@ import org.kverbs.internal.abi.IbvPortState;
 import org.kverbs.internal.abi.IbvQpType;
 import org.kverbs.internal.abi.IbvRawPacketCaps;
 import org.kverbs.internal.abi.IbvRxHashFunctionFlags;
+import org.kverbs.internal.abi.IbvTmCapFlags;
 
 /** Writes a device's attributes as C structures. */
 final class Queries {
@@ -133,6 +134,12 @@ final class Queries {
         }
         if (to.byteSize() > IbvDeviceAttrEx.XRC_ODP_CAPS) {
             putInt(to, IbvDeviceAttrEx.XRC_ODP_CAPS, PAGED_RC);
+        }
+        if (to.byteSize() > IbvDeviceAttrEx.TM_CAPS_MAX_SGE) { // no rendezvous: the program reads the payload
+            putInt(to, IbvDeviceAttrEx.TM_CAPS_MAX_NUM_TAGS, Limits.TAGS);
+            putInt(to, IbvDeviceAttrEx.TM_CAPS_FLAGS, IbvTmCapFlags.IBV_TM_CAP_RC);
+            putInt(to, IbvDeviceAttrEx.TM_CAPS_MAX_OPS, Limits.TAGS);
+            putInt(to, IbvDeviceAttrEx.TM_CAPS_MAX_SGE, hca.limits.entries());
         }
         if (to.byteSize() > IbvDeviceAttrEx.MAX_DM_SIZE) {
             putLong(to, IbvDeviceAttrEx.MAX_DM_SIZE, Limits.DEVICE_MEMORY);

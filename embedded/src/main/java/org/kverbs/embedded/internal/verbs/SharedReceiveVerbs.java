@@ -5,10 +5,12 @@ import org.kverbs.embedded.DeviceLimits;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
 import org.kverbs.embedded.internal.objects.Cq;
 import org.kverbs.embedded.internal.objects.Handles;
+import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.embedded.internal.objects.OpenXrcDomain;
 import org.kverbs.embedded.internal.objects.Pd;
 import org.kverbs.embedded.internal.objects.Srq;
 import org.kverbs.embedded.internal.objects.Structures;
+import org.kverbs.embedded.internal.objects.TagMatcher;
 import org.kverbs.embedded.internal.objects.XrcSrq;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.internal.abi.Errno;
@@ -16,6 +18,7 @@ import org.kverbs.internal.abi.IbvSrq;
 import org.kverbs.internal.abi.IbvSrqAttr;
 import org.kverbs.internal.abi.IbvSrqAttrMask;
 import org.kverbs.internal.abi.IbvSrqInitAttr;
+import org.kverbs.internal.abi.IbvSrqInitAttrEx;
 import org.kverbs.internal.memory.Memory;
 
 /** Makes and finds the shared receive queues of an open context; called with the lock held. */
@@ -44,6 +47,10 @@ final class SharedReceiveVerbs {
 
     private void end(Srq srq) {
         srq.forget();
+        TagMatcher tags = srq.tags;
+        if (tags != null) {
+            tags.cq.users.remove(tags);
+        }
         XrcSrq xrc = srq.xrc;
         if (xrc != null) {
             xrc.destroy();
@@ -87,6 +94,23 @@ final class SharedReceiveVerbs {
             opened.users++;
             cq.users.add(xrc);
             hca.xrcQueues.put(xrc.number, xrc);
+        }
+        return structure;
+    }
+
+    /** Makes a queue with tag matching from a {@code struct ibv_srq_init_attr_ex}. */
+    long createTagged(long pd, long at, @Nullable Cq cq) {
+        int tags = Memory.getInt(at + IbvSrqInitAttrEx.TM_CAP_MAX_NUM_TAGS);
+        int operations = Memory.getInt(at + IbvSrqInitAttrEx.TM_CAP_MAX_OPS);
+        if (cq == null || tags < 1 || tags > Limits.TAGS || operations < 1 || operations > Limits.TAGS) {
+            return -Errno.EINVAL;
+        }
+        long structure = create(pd, at);
+        if (structure > 0) {
+            Srq made = queues.require(structure);
+            var matcher = new TagMatcher(hca, made, cq, tags, operations);
+            made.tags = matcher;
+            cq.users.add(matcher);
         }
         return structure;
     }

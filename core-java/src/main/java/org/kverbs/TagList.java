@@ -1,0 +1,124 @@
+package org.kverbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.kverbs.attributes.Feature;
+import org.kverbs.internal.abi.IbvOpsFlags;
+import org.kverbs.internal.abi.IbvOpsWr;
+import org.kverbs.internal.abi.IbvOpsWrOpcode;
+import org.kverbs.internal.abi.IbvSge;
+
+/**
+ * The list of tagged buffers of a {@link SharedReceiveQueue} that matches tags ({@code ibv_post_srq_ops}). A message
+ * goes to the first buffer in the list whose tag it has; a message that finds none is unexpected, and goes with its
+ * header to an ordinary receive of the queue. {@link TagHeader} writes the header of a message.
+ *
+ * <p><b>Unexpected messages.</b> From an unexpected message on, the device does not match the buffers that are added
+ * later, because the program can have the message that they wait for. The program counts the unexpected messages that
+ * it has handled by {@link #handled}; the next operation tells the device, and once the counts are equal, new buffers
+ * match again. A completion with {@link WorkCompletion#needsTagSync} asks for it: {@link #sync}.
+ *
+ * <p><b>Completions</b> come to the queue's own completion queue: {@code TM_RECV} for a buffer, {@code TM_ADD}, {@code
+ * TM_DEL} and {@code TM_SYNC} for an operation that asks for one. {@link WorkCompletion#isTagMatched} and {@link
+ * WorkCompletion#hasTagData} are both set if the message is whole; a device can give two completions of a long message.
+ *
+ * <p>Safe for any thread; one operation at a time. The buffers belong to the device until their completions, as those
+ * of any receive. Source: {@code man 3 ibv_post_srq_ops}.
+ */
+public final class TagList {
+
+    private final SharedReceiveQueue queue;
+    private int handled;
+
+    TagList(SharedReceiveQueue queue) {
+        this.queue = queue;
+    }
+
+    /**
+     * Adds a buffer for the next message whose tag is {@code tag} in the bits of {@code mask}.
+     *
+     * @param receiveId the id of the completion of the receive
+     * @param tag the tag, which has no bits outside the mask
+     * @param mask the bits that are compared; -1 for all
+     * @param buffer gets the payload without the header
+     * @return the handle of the entry, for {@link #remove}
+     * @throws RdmaSystemException ENOMEM if the list is full; EINVAL if the tag has bits outside the mask
+     */
+    public int add(long receiveId, long tag, long mask, MemorySlice buffer) {
+        return add(0, 0, receiveId, tag, mask, buffer);
+    }
+
+    /** Does {@link #add}, with a completion {@code TM_ADD} that has the id {@code operationId}. */
+    public int addSignaled(long operationId, long receiveId, long tag, long mask, MemorySlice buffer) {
+        return add(IbvOpsFlags.IBV_OPS_SIGNALED, operationId, receiveId, tag, mask, buffer);
+    }
+
+    private int add(int flags, long operationId, long receiveId, long tag, long mask, MemorySlice buffer) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment entry = arena.allocate(IbvSge.SIZE, Long.BYTES);
+            entry.set(JAVA_LONG, IbvSge.ADDR, buffer.address());
+            entry.set(JAVA_INT, IbvSge.LENGTH, (int) buffer.length());
+            entry.set(JAVA_INT, IbvSge.LKEY, buffer.lkey());
+            MemorySegment operation = arena.allocate(IbvOpsWr.SIZE, Long.BYTES);
+            operation.set(JAVA_LONG, IbvOpsWr.TM_ADD_RECV_WR_ID, receiveId);
+            operation.set(JAVA_LONG, IbvOpsWr.TM_ADD_SG_LIST, entry.address());
+            operation.set(JAVA_INT, IbvOpsWr.TM_ADD_NUM_SGE, 1);
+            operation.set(JAVA_LONG, IbvOpsWr.TM_ADD_TAG, tag);
+            operation.set(JAVA_LONG, IbvOpsWr.TM_ADD_MASK, mask);
+            String text = "TAG_ADD, tag=0x%x, mask=0x%x".formatted(tag, mask);
+            post(text, operation, IbvOpsWrOpcode.IBV_WR_TAG_ADD, flags, operationId);
+            return operation.get(JAVA_INT, IbvOpsWr.TM_HANDLE);
+        }
+    }
+
+    /**
+     * Takes an entry out of the list. The completion {@code TM_DEL} tells how it went: its status is {@code TM_ERR} if
+     * a message took the buffer before.
+     *
+     * @param operationId the id of that completion
+     * @param handle what {@link #add} returned
+     */
+    public void remove(long operationId, int handle) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment operation = arena.allocate(IbvOpsWr.SIZE, Long.BYTES);
+            operation.set(JAVA_INT, IbvOpsWr.TM_HANDLE, handle);
+            post("TAG_DEL, handle=" + handle, operation, IbvOpsWrOpcode.IBV_WR_TAG_DEL,
+                    IbvOpsFlags.IBV_OPS_SIGNALED, operationId);
+        }
+    }
+
+    /** Counts unexpected messages that the program has handled. The next operation tells the device. */
+    public synchronized void handled(int messages) {
+        handled += messages;
+    }
+
+    /**
+     * Tells the device how many unexpected messages the program has handled, with a completion {@code TM_SYNC}.
+     *
+     * @param operationId the id of the completion
+     */
+    public void sync(long operationId) {
+        try (Arena arena = Arena.ofConfined()) {
+            post("TAG_SYNC", arena.allocate(IbvOpsWr.SIZE, Long.BYTES), IbvOpsWrOpcode.IBV_WR_TAG_SYNC,
+                    IbvOpsFlags.IBV_OPS_SIGNALED, operationId);
+        }
+    }
+
+    private synchronized void post(String text, MemorySegment operation, int opcode, int flags, long id) {
+        Context context = queue.protectionDomain().context();
+        operation.set(JAVA_LONG, IbvOpsWr.WR_ID, id);
+        operation.set(JAVA_INT, IbvOpsWr.OPCODE, opcode);
+        operation.set(JAVA_INT, IbvOpsWr.FLAGS, flags | IbvOpsFlags.IBV_OPS_TM_SYNC);
+        operation.set(JAVA_INT, IbvOpsWr.TM_UNEXPECTED_CNT, handled);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment refused = arena.allocate(JAVA_LONG);
+            String call = "ibv_post_srq_ops(" + queue.describe() + ", " + text + ")";
+            queue.command(
+                    errno -> context.refusal(Feature.TAG_MATCHING, call, errno),
+                    () -> context.verbs.tags().post(queue.handle(), operation.address(), refused));
+        }
+    }
+}
