@@ -54,7 +54,7 @@ make_initramfs() {
   done > "$root/m/order"
   # shellcheck disable=SC2154  # lab.sh sets it
   install -m 755 "$here/init" "$root/init"
-  (cd "$root" && find . | busybox cpio -o -H newc) > "$1/initrd" 2>/dev/null && rm -rf "$root"
+  (cd "$root" && find . | busybox cpio -o -H newc) > "$1/initrd.new" 2>/dev/null && mv "$1/initrd.new" "$1/initrd" && rm -rf "$root"
 }
 
 # setup_libraries DIR SUITE: unpacks the C library and rdma-core of the Debian release SUITE into DIR, with a list of

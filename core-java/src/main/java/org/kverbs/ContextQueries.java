@@ -8,6 +8,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.EnumSet;
+import java.util.Set;
 import org.kverbs.attributes.AddressAttributes;
 import org.kverbs.attributes.DeviceAttributesEx;
 import org.kverbs.attributes.DeviceCapability;
@@ -28,6 +30,10 @@ final class ContextQueries {
     private static final int MEGABITS = 100;
     private static final ValueLayout.OfLong BIG_LONG = JAVA_LONG.withOrder(ByteOrder.BIG_ENDIAN);
 
+    /** Features whose calls a driver has for all its devices, and that the attributes of a device show or deny. */
+    private static final Set<Feature> SHOWN = EnumSet.of(
+            Feature.DEVICE_MEMORY, Feature.RATE_LIMIT, Feature.TAG_MATCHING, Feature.WORK_QUEUES, Feature.XRC);
+
     private ContextQueries() {}
 
     /** Asks for {@link Context#supports}. The caller has entered the guard of the context. */
@@ -35,7 +41,7 @@ final class ContextQueries {
         return switch (feature) {
             // The calls that make such queues and regions say nothing of it.
             case COMPLETION_TIMESTAMPS, ON_DEMAND_PAGING -> offers(feature, context.queryDeviceEx());
-            case DEVICE_MEMORY, RATE_LIMIT, XRC -> context.verbs.has(feature.verb())
+            case DEVICE_MEMORY, RATE_LIMIT, TAG_MATCHING, WORK_QUEUES, XRC -> context.verbs.has(feature.verb())
                     && offers(feature, context.queryDeviceEx());
             default -> context.verbs.has(feature.verb());
         };
@@ -47,7 +53,7 @@ final class ContextQueries {
      * the context or of an object made from it.
      */
     static boolean offers(Context context, Feature feature, int errno) {
-        if (feature != Feature.DEVICE_MEMORY && feature != Feature.RATE_LIMIT && feature != Feature.XRC) {
+        if (!SHOWN.contains(feature)) {
             return true;
         }
         String reason = Refusal.take(errno); // the query must not replace it
@@ -68,6 +74,8 @@ final class ContextQueries {
             case ON_DEMAND_PAGING -> attributes.onDemandPaging().isSupported();
             case DEVICE_MEMORY -> attributes.maxDmSize() != 0;
             case RATE_LIMIT -> attributes.packetPacing().maxKbps() != 0;
+            case TAG_MATCHING -> attributes.tagMatching().maxTags() != 0;
+            case WORK_QUEUES -> attributes.maxWqTypeRq() != 0;
             case XRC -> attributes.capabilities().contains(DeviceCapability.XRC);
             default -> true;
         };

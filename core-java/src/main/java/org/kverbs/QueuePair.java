@@ -149,7 +149,8 @@ public final class QueuePair extends Resource {
 
     /**
      * Returns the completion queue of receive requests; that of sends for XRC_SEND, which receives nothing. With an
-     * {@link #indirectionTable} it is unused: each {@link WorkQueue} has its own.
+     * {@link #indirectionTable} it is unused: each {@link WorkQueue} has its own. Receives from a shared queue with
+     * {@linkplain SharedReceiveQueue#tags() tags} complete in the queue that it was made with.
      */
     public CompletionQueue recvCq() {
         return asked.recvCq();

@@ -28,7 +28,10 @@ final class SendPoster implements Posting<SendRequests> {
     private static final int SPARES = 4;
 
     private final QueuePair owner;
-    /** True if each request needs a destination besides the one that the queue pair is connected to. */
+    /**
+     * True if each request needs a destination besides the one that the queue pair is connected to, or if it can have
+     * none.
+     */
     private final boolean isAddressed;
     private final QueuePairOps ops;
     /** What the queue pair has of {@link SendRequests#optional}. */
@@ -41,7 +44,7 @@ final class SendPoster implements Posting<SendRequests> {
     SendPoster(QueuePair owner, QueuePairOps ops) {
         this.owner = owner;
         this.ops = ops;
-        this.isAddressed = switch (owner.type()) {
+        this.isAddressed = owner.indirectionTable() != null || switch (owner.type()) {
             case UD, XRC_SEND -> true;
             case DRIVER -> owner.capabilities().maxSendWr() > 0;
             default -> false;
@@ -118,6 +121,10 @@ final class SendPoster implements Posting<SendRequests> {
 
     /** Refuses a list with a request that does not say where it goes. */
     private void requireAddresses(SendRequests requests) {
+        if (owner.indirectionTable() != null) { // drivers would look into the completion queue that it does not have
+            throw new WorkRequestException(
+                    call(), Errno.EINVAL, "A queue pair with an indirection table sends nothing.", 0, requests.size());
+        }
         int index = switch (owner.type()) {
             case UD -> requests.firstUnaddressed();
             case XRC_SEND -> requests.firstWithoutQueue();

@@ -15,7 +15,8 @@ import org.kverbs.internal.values.Ranges;
  * {@code struct ibv_rvh} of {@code infiniband/tm_types.h}). The sender sends them before the payload by an ordinary
  * send of a reliable connection.
  *
- * <p>The methods read and write the segment that they are given, and keep nothing. A segment that is too short is an
+ * <p>The methods read and write the segment that they are given, and keep nothing, so any thread may
+ * call them. A segment that is too short is an
  * {@link IndexOutOfBoundsException}.
  */
 public final class TagHeader {

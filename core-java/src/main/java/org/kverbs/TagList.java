@@ -25,6 +25,11 @@ import org.kverbs.internal.abi.IbvSge;
  * TM_DEL} and {@code TM_SYNC} for an operation that asks for one. {@link WorkCompletion#isTagMatched} and {@link
  * WorkCompletion#hasTagData} are both set if the message is whole; a device can give two completions of a long message.
  *
+ * <p><b>Room for operations.</b> On mlx5 every operation takes one of the queue's {@code maxOperations} places, and gives
+ * it back when an operation completes that was made later and asks for a completion. So ask for one, by {@link
+ * #addSignaled}, at least once in {@code maxOperations} operations; otherwise all further ones are refused with ENOMEM.
+ * The embedded device counts only operations that ask for a completion.
+ *
  * <p>Safe for any thread; one operation at a time. The buffers belong to the device until their completions, as those
  * of any receive. Source: {@code man 3 ibv_post_srq_ops}.
  */
@@ -32,6 +37,8 @@ public final class TagList {
 
     private final SharedReceiveQueue queue;
     private int handled;
+    /** The highest handle that the device gave. */
+    private int lastHandle = -1;
 
     TagList(SharedReceiveQueue queue) {
         this.queue = queue;
@@ -70,18 +77,35 @@ public final class TagList {
             operation.set(JAVA_LONG, IbvOpsWr.TM_ADD_MASK, mask);
             String text = "TAG_ADD, tag=0x%x, mask=0x%x".formatted(tag, mask);
             post(text, operation, IbvOpsWrOpcode.IBV_WR_TAG_ADD, flags, operationId);
-            return operation.get(JAVA_INT, IbvOpsWr.TM_HANDLE);
+            int added = operation.get(JAVA_INT, IbvOpsWr.TM_HANDLE);
+            note(added);
+            return added;
+        }
+    }
+
+    private synchronized void note(int added) {
+        lastHandle = Math.max(lastHandle, added);
+    }
+
+    /** Refuses a handle that no entry had: the driver mlx5 writes to the memory that it stands for. */
+    private synchronized void requireKnown(int handle) {
+        if (handle < 0 || handle > lastHandle) {
+            throw new IllegalArgumentException("handle " + handle + " is of no entry of " + queue.describe()
+                    + ": give what add returned");
         }
     }
 
     /**
      * Takes an entry out of the list. The completion {@code TM_DEL} tells how it went: its status is {@code TM_ERR} if
-     * a message took the buffer before.
+     * a message took the buffer before. Once the completion {@code TM_RECV} of the entry was polled, its handle is no
+     * longer the program's: the driver mlx5 spoils its list if it is removed then.
      *
      * @param operationId the id of that completion
      * @param handle what {@link #add} returned
+     * @throws IllegalArgumentException for a handle that no entry had
      */
     public void remove(long operationId, int handle) {
+        requireKnown(handle);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment operation = arena.allocate(IbvOpsWr.SIZE, Long.BYTES);
             operation.set(JAVA_INT, IbvOpsWr.TM_HANDLE, handle);

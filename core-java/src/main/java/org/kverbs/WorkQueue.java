@@ -72,6 +72,7 @@ public final class WorkQueue extends Resource {
      */
     static RdmaSystemException refusal(Context context, String operation, int errno) {
         return context.verbs.has(Feature.WORK_QUEUES.verb())
+                        && ContextQueries.offers(context, Feature.WORK_QUEUES, errno)
                 ? SystemErrors.of(operation, errno)
                 : context.refusal(Feature.WORK_QUEUES, operation, errno);
     }

@@ -114,10 +114,12 @@ class ArchitectureSpec :
             slices().assignedFrom(packages).should().beFreeOfCycles().check(all)
         }
 
-        test("should call native code from one package") {
+        test("should call native code from one package, and from one class of the embedded device") {
             noClasses()
                 .that()
                 .resideOutsideOfPackage(FFM)
+                .and()
+                .doNotHaveFullyQualifiedName("$EMBEDDED.internal.objects.Populate")
                 .should()
                 .dependOnClassesThat()
                 .belongToAnyOf(Linker::class.java, SymbolLookup::class.java, FunctionDescriptor::class.java)

@@ -158,8 +158,8 @@ class VerifySpec :
                 val newer = "cat new/newer/TEST-0.xml > $" + "KVERBS_LAB_OUT/TEST-0.xml; exit 3"
                 it.script(
                     "lab/lab.sh",
-                    $$"echo \"lab runs: $KVERBS_LAB_KERNEL $KVERBS_LAB_LIBRARIES $1\"; [ \"$1\" != --setup ] || exit 0; " +
-                        $$"mkdir -p $KVERBS_LAB_OUT; case $1 in *newer.CSpec*) $$newer ;; *) $$reports ;; esac",
+                    $$"echo \"lab runs: $KVERBS_LAB_KERNEL $KVERBS_LAB_LIBRARIES $1\"; " +
+                        $$"[ \"$1\" != --setup ] || exit 0; mkdir -p $KVERBS_LAB_OUT; case $1 in *newer.CSpec*) $$newer ;; *) $$reports ;; esac",
                 )
                 it.file("new/newer/TEST-0.xml", report(4))
                 val outcome = it.run("./verify", "lab")

@@ -116,10 +116,13 @@ internal class TagMatchingSpec :
                 workRequestId() shouldBe 30
                 status() shouldBe SUCCESS
             }
+            shouldThrow<IllegalArgumentException> { ends.tags.remove(32, Int.MAX_VALUE) }.message shouldContain
+                "is of no entry"
             ends.sendEager(1, 0, pattern(10))
-            ends.take().shouldBeMatched(2, 10, 1, 0)
-            ends.tags.remove(31, second)
-            ends.take().run {
+            ends.tags.remove(31, second) // a handle is not the program's after the completion of its buffer
+            val (received, removed) = ends.cq.take(2)
+            received.shouldBeMatched(2, 10, 1, 0)
+            removed.run {
                 workRequestId() shouldBe 31
                 status() shouldBe TM_ERR
             }
@@ -157,7 +160,7 @@ internal class TagMatchingSpec :
             TagHeader.finish(header)
             ends.receiver.post { send(6).from(ends.mr.slice(0, 32)).signaled() }
             ends.receiver.cq.takeOne().status() shouldBe SUCCESS
-            ends.sender.cq.take(2).map { it.opcode() }.last() shouldBe RECV
+            ends.sender.cq.takeOne().opcode() shouldBe RECV
             TagHeader.operation(ends.sender.mr.memory().asSlice(8192)) shouldBe TagHeader.Operation.FINISH
         }
 
@@ -227,12 +230,14 @@ private class TaggedEnds(
         MemorySegment.copy(MemorySegment.ofArray(payload), 0, it, 16, payload.size.toLong())
     }
 
+    /** Sends a message, and waits until the receiver has it. */
     fun post(
         bytes: Long,
         write: (MemorySegment) -> Unit,
     ) {
         write(sender.mr.memory())
         sender.post { send(1).from(sender.mr.slice(0, bytes)).signaled() }
+        sender.cq.takeOne().workRequestId() shouldBe 1
     }
 
     fun take(): WorkCompletion = cq.takeOne()

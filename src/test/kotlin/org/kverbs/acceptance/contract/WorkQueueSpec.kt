@@ -371,6 +371,7 @@ internal class WorkQueueSpec :
             shouldThrow<WorkRequestException> { rig.qp.postReceive(1, rig.mr.slice()) }.message shouldContain
                 "no indirection table"
             shouldThrow<WorkRequestException> { rig.qp.postWith { it.send(1).from(rig.mr.slice()) } }
+                .message shouldContain "sends nothing"
             refusalOf("EOPNOTSUPP") { rig.qp.modify { state(QueuePairState.ERR) } } shouldContain "ibv_modify_qp"
         }
 

@@ -30,7 +30,7 @@ record NativeImports(Libibverbs verbs, long context) implements ImportVerbs {
 
     @Override
     public int duplicateDescriptor() {
-        return Libc.duplicate(commandDescriptor());
+        return areThere() ? Libc.duplicate(commandDescriptor()) : -Errno.EOPNOTSUPP; // no import would close it
     }
 
     @Override

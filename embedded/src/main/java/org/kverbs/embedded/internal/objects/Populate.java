@@ -35,6 +35,9 @@ final class Populate {
     }
 
     private static @Nullable MethodHandle find() {
+        if (!Populate.class.getModule().isNativeAccessEnabled()) {
+            return null; // the JVM would warn the user of a call that the device can do without
+        }
         try {
             Linker linker = Linker.nativeLinker();
             return linker.defaultLookup().find("madvise")
