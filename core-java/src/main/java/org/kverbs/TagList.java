@@ -141,7 +141,9 @@ public final class TagList {
             MemorySegment refused = arena.allocate(JAVA_LONG);
             String call = "ibv_post_srq_ops(" + queue.describe() + ", " + text + ")";
             queue.command(
-                    errno -> context.refusal(Feature.TAG_MATCHING, call, errno),
+                    errno -> SystemErrors.isMissing(errno)
+                            ? context.refusal(Feature.TAG_MATCHING, call, errno)
+                            : SystemErrors.refused(call, errno, () -> ""),
                     () -> context.verbs.tags().post(queue.handle(), operation.address(), refused));
         }
     }
