@@ -376,7 +376,10 @@ public final class Context extends Resource {
      */
     public int duplicateDescriptor() {
         String operation = "dup(cmd_fd of " + device.name() + ")";
-        return command(errno -> refusal(Feature.IMPORT, operation, errno), () -> verbs.imports().duplicateDescriptor());
+        String missing = Feature.IMPORT.verb() + "(" + device.name() + ")";
+        return command(
+                errno -> refusal(Feature.IMPORT, SystemErrors.isMissing(errno) ? missing : operation, errno),
+                () -> verbs.imports().duplicateDescriptor());
     }
 
     /**
