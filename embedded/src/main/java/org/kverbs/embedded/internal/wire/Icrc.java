@@ -131,8 +131,8 @@ public final class Icrc {
 
     /**
      * Returns the ICRC that Soft-RoCE gives a flush, after {@link #ofV4} or {@link #ofV6} of the same packet: it sums
-     * the UDP payload a second time, without ones in byte 4 of the BTH. Linux 6.12 does so, as its table of opcodes
-     * does not say where the payload of a flush would begin, and takes no other flush. (Seen in captured packets.)
+     * the UDP payload a second time, without ones in byte 4 of the BTH. Captured packets of Linux 6.12 show it, and
+     * that it takes no other flush; its sources were not looked at.
      */
     public int again(long at, int length) {
         int offset = (int) ((copies ? start + HEADROOM : at) - start);
