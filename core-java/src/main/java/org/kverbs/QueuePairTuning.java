@@ -53,7 +53,8 @@ final class QueuePairTuning {
             return usual;
         }
         return new RdmaSystemException(operation, errno, "The queue pair is not in RTS, the rate is outside "
-                + "DeviceAttributesEx.packetPacing, or the device takes no burst or packet size. The driver bnxt_re takes neither, limits a queue pair only in "
+                + "DeviceAttributesEx.packetPacing, or the device takes no burst or packet size. "
+                + "The driver bnxt_re takes neither, limits a queue pair only in "
                 + "RTR and RTS, and cannot end a limit: set the highest rate instead of RateLimit.NONE.");
     }
 

@@ -25,10 +25,10 @@ import org.kverbs.internal.abi.IbvSge;
  * TM_DEL} and {@code TM_SYNC} for an operation that asks for one. {@link WorkCompletion#isTagMatched} and {@link
  * WorkCompletion#hasTagData} are both set if the message is whole; a device can give two completions of a long message.
  *
- * <p><b>Room for operations.</b> On mlx5 every operation takes one of the queue's {@code maxOperations} places, and gives
- * it back when an operation completes that was made later and asks for a completion. So ask for one, by {@link
+ * <p><b>Room for operations.</b> On mlx5 every operation takes one of the queue's {@code maxOperations} places. It
+ * gives it back when an operation completes that was made later and asks for a completion. So ask for one, by {@link
  * #addSignaled}, at least once in {@code maxOperations} operations; otherwise all further ones are refused with ENOMEM.
- * The embedded device counts only operations that ask for a completion.
+ * That is known from the driver's sources. The embedded device counts only operations that ask for a completion.
  *
  * <p>Safe for any thread; one operation at a time. The buffers belong to the device until their completions, as those
  * of any receive. Source: {@code man 3 ibv_post_srq_ops}.

@@ -20,9 +20,9 @@ private const val ROUNDS = 20
 private val FEATURES = listOf(Feature.ATOMIC_WRITE, Feature.FLUSH)
 
 /**
- * Checks atomic writes and flushes between the embedded device over UDP and Soft-RoCE, in both directions. Soft-RoCE has
- * both since Linux 6.2, and its library has flushes since rdma-core 45. Its flushes have an ICRC of their own.
- * No packet is lost here: Soft-RoCE of Linux 6.12 does not answer a repeated flush, and repeats its own with address 0.
+ * Checks atomic writes and flushes between the embedded device over UDP and Soft-RoCE, in both directions. Soft-RoCE of
+ * Linux 6.12 with rdma-core 56 has both, and its flushes have an ICRC of their own. No packet is lost here: it does not
+ * answer a repeated flush, and repeats its own with address 0.
  */
 internal class EmbeddedPlacementSpec :
     FunSpec({

@@ -28,8 +28,8 @@ private const val WHOLE = PART * PARTS
 private val PATIENCE = 4.minutes
 
 /**
- * Checks a message that Soft-RoCE of Linux 6.1 does not take, which ends at 8 MiB. The longest message of InfiniBand has
- * 2 GiB; the emulated machine takes longer for it than a test may.
+ * Checks a message that Soft-RoCE of Linux 6.1 does not take, which ends at 8 MiB. The longest message of InfiniBand
+ * has 2 GiB; the emulated machine takes longer for it than a test may.
  */
 internal class LargeMessageSpec :
     FunSpec({
