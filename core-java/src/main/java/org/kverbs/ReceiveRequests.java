@@ -2,7 +2,6 @@ package org.kverbs;
 
 import org.kverbs.internal.WorkRequestArena;
 import org.kverbs.internal.abi.IbvRecvWr;
-import org.kverbs.internal.memory.Memory;
 
 /**
  * A reusable list of receive work requests ({@code struct ibv_recv_wr}) in native memory, posted in one call.
@@ -20,8 +19,7 @@ import org.kverbs.internal.memory.Memory;
  */
 public final class ReceiveRequests {
 
-    final WorkRequestArena requests = new WorkRequestArena(
-            IbvRecvWr.SIZE, IbvRecvWr.NEXT, IbvRecvWr.SG_LIST, IbvRecvWr.NUM_SGE, 2);
+    final WorkRequestArena requests = new WorkRequestArena(IbvRecvWr.SIZE, 2);
 
     /** Makes an empty list. */
     public ReceiveRequests() {}
@@ -38,7 +36,7 @@ public final class ReceiveRequests {
 
     /** Adds a request. Without a buffer added by {@link #into} it takes only messages of no bytes. */
     public ReceiveRequests receive(long workRequestId) {
-        Memory.putLong(requests.add() + IbvRecvWr.WR_ID, workRequestId);
+        requests.addReceive(workRequestId);
         return this;
     }
 
@@ -54,7 +52,7 @@ public final class ReceiveRequests {
 
     /** Adds a buffer by its address, length and key. Only the device checks them, when a message arrives. */
     public ReceiveRequests into(long address, int length, int lkey) {
-        if (requests.count() == 0) {
+        if (requests.isEmpty()) {
             throw new IllegalStateException("no request was begun: call receive first");
         }
         requests.addEntry(address, length, lkey);

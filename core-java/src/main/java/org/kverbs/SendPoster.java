@@ -16,6 +16,7 @@ import org.kverbs.internal.Posting;
 import org.kverbs.internal.Refusal;
 import org.kverbs.internal.RequestLimits;
 import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.QueuePairOps;
 
 /**
@@ -26,6 +27,9 @@ final class SendPoster implements Posting<SendRequests> {
 
     /** How many threads may write lists at a time before one allocates its own. */
     private static final int SPARES = 4;
+
+    private static final int BORROWS_GROWTH = 8;
+    private static final int MOST_BORROWS = 1 << 24;
 
     private final QueuePair owner;
     /**
@@ -38,7 +42,14 @@ final class SendPoster implements Posting<SendRequests> {
     private final int operations;
     private final Guard guard = new Guard();
     private final MemorySegment refused = Arena.ofAuto().allocate(JAVA_LONG);
-    /** The lists that are not lent at the moment. */
+    private final long refusedAddress = refused.address();
+    /** The list of a thread that borrowed often, which costs it no atomic operation; null before the first borrow. */
+    private volatile @Nullable OwnList own;
+    /** How many borrows found no list of their thread, and how many must have when the next thread gets its own. */
+    private int borrows;
+
+    private int nextOwn = 1;
+    /** The other lists that are not lent at the moment. */
     private final AtomicReferenceArray<@Nullable SendRequests> spares = new AtomicReferenceArray<>(SPARES);
 
     SendPoster(QueuePair owner, QueuePairOps ops) {
@@ -81,6 +92,18 @@ final class SendPoster implements Posting<SendRequests> {
         if (guard.isClosing()) {
             throw owner.closed();
         }
+        OwnList mine = own;
+        return mine != null && mine.take(Thread.currentThread().threadId()) ? mine.list : borrow();
+    }
+
+    private SendRequests borrow() {
+        if (++borrows >= nextOwn) { // two threads can count one borrow: that only delays a list
+            nextOwn = nextOwn > MOST_BORROWS ? nextOwn : nextOwn * BORROWS_GROWTH;
+            borrows = 0;
+            OwnList created = new OwnList(Thread.currentThread().threadId());
+            own = created;
+            return created.list;
+        }
         for (int i = 0; i < SPARES; i++) {
             if (spares.getPlain(i) != null) {
                 SendRequests spare = spares.getAndSet(i, null);
@@ -111,6 +134,11 @@ final class SendPoster implements Posting<SendRequests> {
     @Override
     public void abandon(SendRequests list) {
         list.clear();
+        OwnList mine = own;
+        if (mine != null && mine.list == list) {
+            mine.giveBack();
+            return;
+        }
         for (int i = 0; i < SPARES; i++) {
             if (spares.getPlain(i) == null) {
                 spares.setRelease(i, list);
@@ -155,8 +183,8 @@ final class SendPoster implements Posting<SendRequests> {
                 requests.used[entered].lifetime.enter();
             }
             // A driver that names no request leaves the request of an earlier refusal here.
-            refused.set(JAVA_LONG, 0, 0);
-            result = ops.postSend(requests.requests.first(), refused.address());
+            Memory.putLong(refusedAddress, 0);
+            result = ops.postSend(requests.requests.first(), refusedAddress);
             if (requests.binds) {
                 requests.keepKeys(result == 0 ? requests.size() : owner.isExtended() ? 0 : refusedIndex(requests));
             }

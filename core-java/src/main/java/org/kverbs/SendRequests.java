@@ -48,8 +48,7 @@ public final class SendRequests {
 
     private static final boolean SWAP = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
 
-    final WorkRequestArena requests = new WorkRequestArena(
-            IbvSendWr.SIZE, IbvSendWr.NEXT, IbvSendWr.SG_LIST, IbvSendWr.NUM_SGE, 2);
+    final WorkRequestArena requests = new WorkRequestArena(IbvSendWr.SIZE, 2);
     private final InlineArea inlineArea = new InlineArea();
     /**
      * The address handles, windows and regions that the C library reads during a post. They must not be closed
@@ -68,14 +67,10 @@ public final class SendRequests {
     /** The operations in the list that a queue pair can lack; see {@link OptionalOperations}. */
     int optional;
 
-    private long current;
-    /**
-     * {@code addressed}: whether the last request has an address. {@code unaddressed}: the index of the first earlier
-     * request that has none, or -1.
-     */
-    private boolean addressed;
-
-    private int unaddressed = -1;
+    /** How many requests from the first on are messages to an address. */
+    private int addressed;
+    /** How many requests from the first on have a destination, whatever their operation. */
+    private int destined;
     /** How many requests from the first on name a shared receive queue, or are local and need none. */
     private int naming;
 
@@ -96,8 +91,8 @@ public final class SendRequests {
         }
         binds = false;
         optional = 0;
-        current = 0;
-        unaddressed = -1;
+        addressed = 0;
+        destined = 0;
         naming = 0;
     }
 
@@ -106,7 +101,7 @@ public final class SendRequests {
      * pointer in the place of the address, so such a request must not reach it.
      */
     int firstUnaddressed() {
-        return unaddressed >= 0 || addressed ? unaddressed : size() - 1;
+        return addressed == size() ? -1 : addressed;
     }
 
     /**
@@ -129,7 +124,7 @@ public final class SendRequests {
      */
     void keepKeys(int posted) {
         for (int i = 0; i < posted; i++) {
-            long request = requests.first() + (long) i * IbvSendWr.SIZE;
+            long request = requests.at(i);
             if (Memory.getInt(request + IbvSendWr.OPCODE) == IbvWrOpcode.IBV_WR_BIND_MW) {
                 Memory.putInt(
                         Memory.getLong(request + IbvSendWr.BIND_MW_MW) + IbvMw.RKEY,
@@ -158,24 +153,12 @@ public final class SendRequests {
     }
 
     private SendRequests begin(long workRequestId, int opcode) {
-        if (current != 0) {
-            unaddressed = firstUnaddressed();
-        }
-        addressed = false;
-        current = requests.add();
-        long request = current;
-        Memory.putLong(request + IbvSendWr.WR_ID, workRequestId);
-        Memory.putInt(request + IbvSendWr.OPCODE, opcode);
-        Memory.putInt(request + IbvSendWr.SEND_FLAGS, 0);
-        // rxe refuses a bind if an earlier request left a value here
-        Memory.putInt(request + IbvSendWr.IMM_DATA, 0);
-        Memory.putLong(request + DriverAddress.AH, 0);
+        requests.addSend(workRequestId, opcode);
         return this;
     }
 
     private SendRequests beginRdma(long workRequestId, int opcode, long remoteAddress, int rkey) {
-        begin(workRequestId, opcode);
-        long request = request();
+        long request = requests.addSend(workRequestId, opcode);
         Memory.putLong(request + IbvSendWr.WR_RDMA_REMOTE_ADDR, remoteAddress);
         Memory.putInt(request + IbvSendWr.WR_RDMA_RKEY, rkey);
         return this;
@@ -183,10 +166,10 @@ public final class SendRequests {
 
     /** Returns the address of the request that was begun last. */
     private long request() {
-        if (current == 0) {
+        if (requests.isEmpty()) {
             throw new IllegalStateException("no request was begun: call send, write, read or another operation first");
         }
-        return current;
+        return requests.last();
     }
 
     private static void immediate(long request, int value) {
@@ -279,8 +262,7 @@ public final class SendRequests {
 
     private SendRequests beginAtomic(
             long workRequestId, int opcode, long remoteAddress, int rkey, long compareOrAdd, long swap) {
-        begin(workRequestId, opcode);
-        long request = request();
+        long request = requests.addSend(workRequestId, opcode);
         Memory.putLong(request + IbvSendWr.WR_ATOMIC_REMOTE_ADDR, remoteAddress);
         Memory.putLong(request + IbvSendWr.WR_ATOMIC_COMPARE_ADD, compareOrAdd);
         Memory.putLong(request + IbvSendWr.WR_ATOMIC_SWAP, swap);
@@ -369,8 +351,7 @@ public final class SendRequests {
             throw new IllegalArgumentException(window.describe()
                     + " can't be bound by a work request: call its bind()");
         }
-        begin(workRequestId, IbvWrOpcode.IBV_WR_BIND_MW);
-        long request = request();
+        long request = requests.addSend(workRequestId, IbvWrOpcode.IBV_WR_BIND_MW);
         Memory.putLong(request + IbvSendWr.BIND_MW_MW, window.handle());
         Memory.putInt(request + IbvSendWr.BIND_MW_RKEY, rkey);
         Memory.putLong(request + IbvSendWr.BIND_MW_BIND_INFO_MR, bound.region().handle());
@@ -462,7 +443,9 @@ public final class SendRequests {
      */
     public SendRequests to(AddressHandle address, int queuePairNumber, int qkey) {
         to(address, queuePairNumber, Integer.toUnsignedLong(qkey));
-        addressed |= isSend(Memory.getInt(request() + IbvSendWr.OPCODE));
+        if (addressed == size() - 1 && isSend(requests.lastOpcode())) {
+            addressed++;
+        }
         return this;
     }
 
@@ -483,10 +466,10 @@ public final class SendRequests {
      */
     public SendRequests to(AddressHandle address, int number, long key) {
         long request = request();
-        if (Memory.getInt(request + IbvSendWr.OPCODE) == IbvWrOpcode.IBV_WR_BIND_MW) {
+        if (requests.lastOpcode() == IbvWrOpcode.IBV_WR_BIND_MW) {
             throw new IllegalStateException("a bind of a memory window goes to no peer: leave out its to()");
         }
-        if (isSend(Memory.getInt(request + IbvSendWr.OPCODE))) { // other requests have the peer's memory in this place
+        if (isSend(requests.lastOpcode())) { // other requests have the peer's memory in this place
             Memory.putLong(request + IbvSendWr.WR_UD_AH, address.handle());
             Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QPN, number);
             Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QKEY, (int) key);
@@ -494,18 +477,16 @@ public final class SendRequests {
         Memory.putLong(request + DriverAddress.AH, address.handle());
         Memory.putInt(request + DriverAddress.NUMBER, number);
         Memory.putLong(request + DriverAddress.KEY, key);
+        if (destined == size() - 1) {
+            destined++;
+        }
         use(address);
         return this;
     }
 
     /** Returns the index of the first request without {@link #to(AddressHandle, int, long) a destination}, or -1. */
     int firstWithoutDestination() {
-        for (int i = 0; i < size(); i++) {
-            if (Memory.getLong(requests.at(i) + DriverAddress.AH) == 0) {
-                return i;
-            }
-        }
-        return -1;
+        return destined == size() ? -1 : destined;
     }
 
     /**
@@ -544,8 +525,8 @@ public final class SendRequests {
 
     /** Sets {@code enum ibv_send_flags} bits that have no method here. */
     public SendRequests flag(int bits) {
-        long request = request();
-        Memory.putInt(request + IbvSendWr.SEND_FLAGS, Memory.getInt(request + IbvSendWr.SEND_FLAGS) | bits);
+        request();
+        requests.flagLast(bits);
         return this;
     }
 

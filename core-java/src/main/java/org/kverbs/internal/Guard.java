@@ -13,27 +13,40 @@ import org.jspecify.annotations.Nullable;
  * further calls and waits until all have left. An entry is exclusive, for posting and polling, which use memory of the
  * object itself, or shared, for all other calls.
  *
- * <p>The uncontended exclusive entry costs one compare-and-set, its exit one ordinary store. A waiting thread spins for
- * a short time, then yields, then parks until a leaving thread wakes it. The store is no fence, so a leaving thread can
- * miss a thread that parks at the same moment. Therefore a parked thread also checks by itself, after 50 us and then at
- * growing intervals of at most one millisecond.
+ * <p>The uncontended exclusive entry costs one compare-and-set, its exit one ordinary store. A thread that enters alone
+ * many times in a row gets a {@link Bias}, with which the entry costs one ordinary store too. The next other thread
+ * takes the bias away, and further threads need more entries in a row to get one.
+ *
+ * <p>A waiting thread spins for a short time, then yields, then parks until a leaving thread wakes it. The store is no
+ * fence, so a leaving thread can miss a thread that parks at the same moment. Therefore a parked thread also checks by
+ * itself, after 50 us and then at growing intervals of at most one millisecond.
  */
 public final class Guard {
 
     private static final int FREE = 0;
     private static final int EXCLUSIVE = -1;
     private static final int CLOSED = -2;
+    /** A thread has the bias: it is inside alone, or nobody is. */
+    private static final int BIASED = -3;
+
+    private static final int FIRST_STREAK = 64;
+    /** Each bias that is taken away multiplies the entries that the next one needs, up to the longest streak. */
+    private static final int STREAK_GROWTH = 8;
+
+    private static final int LONGEST_STREAK = 1 << 21;
 
     private static final long SHORTEST_PARK_NANOS = 50_000;
     private static final long LONGEST_PARK_NANOS = 1_000_000;
 
     private static final VarHandle STATE;
     private static final VarHandle PARKED;
+    private static final VarHandle BIAS;
 
     static {
         try {
             STATE = MethodHandles.lookup().findVarHandle(Guard.class, "state", int.class);
             PARKED = MethodHandles.lookup().findVarHandle(Guard.class, "parked", Queue.class);
+            BIAS = MethodHandles.lookup().findVarHandle(Guard.class, "bias", Bias.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -52,16 +65,23 @@ public final class Guard {
         BUSY
     }
 
-    /** FREE, EXCLUSIVE, CLOSED, or the number of shared entries. */
+    /** FREE, EXCLUSIVE, CLOSED, BIASED, or the number of shared entries. */
     @SuppressWarnings("unused")
     private volatile int state;
 
     private volatile boolean closing;
     /**
-     * The id of the thread that is alone inside, 0 for none. A thread id rather than a Thread: storing a reference
-     * would cost a GC write barrier.
+     * The id of the thread that is alone inside without a bias, 0 for none. A thread id rather than a Thread: storing a
+     * reference would cost a GC write barrier.
      */
     private long owner;
+    /** Not null only while the state is BIASED. Changed by the thread that is alone inside, and by who removes it. */
+    private volatile @Nullable Bias bias;
+    /** The thread of the last entry alone without a bias, and how many it has made in a row. */
+    private long last;
+
+    private int streak;
+    private int neededStreak = FIRST_STREAK;
     /** The parked threads, the one that has waited longest first; null until the first thread parks. */
     private volatile @Nullable Queue<Thread> parked;
 
@@ -73,8 +93,14 @@ public final class Guard {
      * {@link #exit}.
      */
     public boolean enter() {
+        Bias held = bias;
+        return held != null && held.enter(Thread.currentThread().threadId()) || enterUnbiased();
+    }
+
+    private boolean enterUnbiased() {
         if (closing || !STATE.compareAndSet(this, FREE, EXCLUSIVE)) {
-            if (!enterSlowly()) {
+            refuseReentry();
+            if (!await(Entry.ALONE)) {
                 return false;
             }
         }
@@ -82,16 +108,29 @@ public final class Guard {
         return true;
     }
 
-    private boolean enterSlowly() {
-        refuseReentry();
-        return await(Entry.ALONE);
-    }
-
     /** Leaves after {@link #enter}. */
     public void exit() {
-        owner = 0;
-        STATE.setRelease(this, FREE);
+        if (owner == 0) {
+            Objects.requireNonNull(bias).exit(); // nobody removes a bias while its thread is inside
+        } else {
+            exitUnbiased();
+        }
         wakeNext();
+    }
+
+    private void exitUnbiased() {
+        long self = owner;
+        streak = self == last ? streak + 1 : 0;
+        last = self;
+        owner = 0;
+        if (streak >= neededStreak && ProcessFence.isAvailable()) {
+            streak = 0;
+            neededStreak = Math.min(neededStreak * STREAK_GROWTH, LONGEST_STREAK);
+            STATE.setVolatile(this, BIASED);
+            bias = new Bias(self); // last, since from now on another thread can remove it and set the state
+        } else {
+            STATE.setRelease(this, FREE);
+        }
     }
 
     /**
@@ -118,6 +157,10 @@ public final class Guard {
     public void beginClose() {
         refuseReentry();
         closing = true;
+        Bias held = bias;
+        if (held != null) {
+            held.revoke();
+        }
         Queue<Thread> threads = parked;
         if (threads != null) {
             threads.forEach(LockSupport::unpark);
@@ -134,9 +177,16 @@ public final class Guard {
         return closing;
     }
 
+    /** Returns whether a thread has the bias. */
+    boolean isBiased() {
+        return bias != null;
+    }
+
     /** Returns whether the calling thread is alone inside, after {@link #enter}. */
     public boolean isMine() {
-        return owner == Thread.currentThread().threadId();
+        long self = Thread.currentThread().threadId();
+        Bias held = bias;
+        return owner == self || held != null && held.isInside(self);
     }
 
     private void refuseReentry() {
@@ -146,7 +196,18 @@ public final class Guard {
         }
     }
 
+    /** Takes the bias away, unless its thread is inside. */
+    private void removeBias() {
+        Bias held = bias;
+        if (held != null && held.isRemovable() && BIAS.compareAndSet(this, held, null)) {
+            STATE.setVolatile(this, FREE);
+        }
+    }
+
     private Outcome attempt(Entry entry) {
+        if (state == BIASED) {
+            removeBias();
+        }
         if (entry == Entry.LAST) {
             boolean isLast = STATE.compareAndSet(this, FREE, CLOSED) || (int) STATE.getVolatile(this) == CLOSED;
             return isLast ? Outcome.ENTERED : Outcome.BUSY;

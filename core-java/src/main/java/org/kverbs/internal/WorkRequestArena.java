@@ -1,9 +1,9 @@
 package org.kverbs.internal;
 
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvSendWr;
@@ -14,7 +14,12 @@ import org.kverbs.internal.memory.Memory;
  * Native memory for a linked list of work requests and their scatter and gather entries. It allocates only when it
  * grows. The garbage collector frees it.
  *
- * <p>For one thread at a time. Send and receive requests differ in their size and in the offsets of their links.
+ * <p>For one thread at a time. Send and receive requests differ in their size. Both begin with {@code wr_id}, {@code
+ * next}, {@code sg_list} and {@code num_sge}, and a send request continues with {@code opcode}, {@code send_flags} and
+ * {@code imm_data}.
+ *
+ * <p>Each request is linked to the next one when the memory is allocated, and only the last one of a list is cut off
+ * for the post. Pairs of neighbouring fields are stored at once, and nothing is read back that was just written.
  */
 public final class WorkRequestArena {
 
@@ -26,21 +31,29 @@ public final class WorkRequestArena {
 
     private static final AtomicInteger ARENAS = new AtomicInteger();
 
+    private static final boolean LOW_FIRST = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
+    private static final int CACHE_LINE = 64;
+    private static final int WR_ID = IbvSendWr.WR_ID;
+    private static final int NEXT = IbvSendWr.NEXT;
+    private static final int SG_LIST = IbvSendWr.SG_LIST;
+    private static final int NUM_SGE = IbvSendWr.NUM_SGE;
+
     private final int requestSize;
-    private final int nextOffset;
-    private final int sgListOffset;
-    private final int numSgeOffset;
     private MemorySegment requests;
     private MemorySegment entries;
-    // The addresses and capacities of both, cached for each request.
+    // The places of the first and the next of both, and the ends of their memory.
     private long firstRequest;
-    private int capacity;
+    private long nextRequest;
+    private long endOfRequests;
     private long firstEntry;
-    private int entryCapacity;
-    private int count;
-    private int entryCount;
-    /** The address of the last request. */
-    private long last;
+    private long nextEntry;
+    private long endOfEntries;
+    /** The opcode and the number of entries of the last request, as they stand side by side. */
+    private long lastHead;
+    /** The flags of the last request. */
+    private int lastFlags;
+    /** True if the last request links to none; otherwise it links to the unused one behind it. */
+    private boolean isCut;
     /**
      * A number for the requests since the last {@link #clear}. The next clear adds one, and each arena begins with
      * another number, so that hardly ever two lists have the same one.
@@ -51,47 +64,75 @@ public final class WorkRequestArena {
      * Makes an empty list.
      *
      * @param requestSize the size of a work request, in bytes
-     * @param nextOffset the offset of the link to the next request
-     * @param sgListOffset the offset of the pointer to the entries
-     * @param numSgeOffset the offset of the number of entries
      * @param capacity how many requests and entries have room before the list grows
      */
-    public WorkRequestArena(int requestSize, int nextOffset, int sgListOffset, int numSgeOffset, int capacity) {
+    public WorkRequestArena(int requestSize, int capacity) {
         this.requestSize = requestSize;
-        this.nextOffset = nextOffset;
-        this.sgListOffset = sgListOffset;
-        this.numSgeOffset = numSgeOffset;
         this.requests = allocate(capacity, requestSize);
         this.entries = allocate(capacity, IbvSge.SIZE);
-        noteMemory();
+        placeRequests(0);
+        placeEntries(0);
     }
 
-    private void noteMemory() {
+    /** Notes where the requests are, and links each to the one behind it. */
+    private void placeRequests(long used) {
         firstRequest = requests.address();
-        capacity = (int) (requests.byteSize() / requestSize);
+        nextRequest = firstRequest + used;
+        endOfRequests = firstRequest + requests.byteSize();
+        for (long request = firstRequest; request < endOfRequests; request += requestSize) {
+            Memory.putLong(request + NEXT, request + requestSize);
+        }
+        isCut = false;
+    }
+
+    private void placeEntries(long used) {
         firstEntry = entries.address();
-        entryCapacity = (int) (entries.byteSize() / IbvSge.SIZE);
+        nextEntry = firstEntry + used;
+        endOfEntries = firstEntry + entries.byteSize();
     }
 
     private static MemorySegment allocate(long count, int size) {
-        return Arena.ofAuto().allocate(count * size, JAVA_LONG.byteAlignment());
+        return Arena.ofAuto().allocate(count * size, CACHE_LINE);
     }
 
     /** Removes all requests and keeps the memory. */
     public void clear() {
-        count = 0;
-        entryCount = 0;
+        join();
+        nextRequest = firstRequest;
+        nextEntry = firstEntry;
         stamp++;
     }
 
     /** Returns the number of requests. */
     public int count() {
-        return count;
+        return (int) ((nextRequest - firstRequest) / requestSize);
     }
 
-    /** Returns the address of the first request. */
+    /** Returns whether the list has no request. */
+    public boolean isEmpty() {
+        return nextRequest == firstRequest;
+    }
+
+    /** Cuts the list off behind the last request, if there is one, and returns the address of the first. */
     public long first() {
+        if (!isCut && !isEmpty()) {
+            Memory.putLong(last() + NEXT, 0);
+            isCut = true;
+        }
         return firstRequest;
+    }
+
+    /** Undoes the cut of {@link #first}. Behind the end of the memory the link leads nowhere, and nobody follows it. */
+    private void join() {
+        if (isCut) {
+            Memory.putLong(last() + NEXT, nextRequest);
+            isCut = false;
+        }
+    }
+
+    /** Returns the address of the last request. There must be one. */
+    public long last() {
+        return nextRequest - requestSize;
     }
 
     /** Returns the address of a request. */
@@ -105,45 +146,76 @@ public final class WorkRequestArena {
      */
     public int indexOf(long address) {
         long index = (address - firstRequest) / requestSize;
-        return 0 <= index && index < count ? (int) index : 0; // a driver that lacks an operation names no request
+        return 0 <= index && index < count() ? (int) index : 0; // a driver that lacks an operation names no request
     }
 
     /**
-     * Adds a request without entries after the last one and returns its address. Its other fields keep the values of an
-     * earlier use.
+     * Adds a receive request without entries after the last one. Its other fields keep the values of an earlier use.
      */
-    public long add() {
-        if (count == capacity) {
+    public void addReceive(long workRequestId) {
+        add(workRequestId, 0); // a receive request has unused bytes in the place of the opcode
+    }
+
+    /**
+     * Adds a send request without entries, flags and immediate data after the last one and returns its address. Its
+     * other fields keep the values of an earlier use.
+     */
+    public long addSend(long workRequestId, int opcode) {
+        long address = add(workRequestId, opcode);
+        lastFlags = 0;
+        Memory.putLong(address + IbvSendWr.SEND_FLAGS, 0); // rxe refuses a bind that has something in imm_data
+        return address;
+    }
+
+    private long add(long workRequestId, int opcode) {
+        join();
+        if (nextRequest == endOfRequests) {
             growRequests();
         }
-        long address = firstRequest + (long) count * requestSize;
-        Memory.putLong(address + nextOffset, 0);
-        Memory.putLong(address + sgListOffset, firstEntry + (long) entryCount * IbvSge.SIZE);
-        Memory.putInt(address + numSgeOffset, 0);
-        if (count > 0) {
-            Memory.putLong(address - requestSize + nextOffset, address);
-        }
-        count++;
-        last = address;
+        long address = nextRequest;
+        long head = pair(0, opcode);
+        Memory.putLong(address + WR_ID, workRequestId);
+        Memory.putLong(address + SG_LIST, nextEntry);
+        Memory.putLong(address + NUM_SGE, head);
+        nextRequest = address + requestSize;
+        lastHead = head;
         return address;
     }
 
     /** Adds an entry to the last request. */
     public void addEntry(long address, int length, int lkey) {
-        if (entryCount == entryCapacity) {
+        if (nextEntry == endOfEntries) {
             growEntries();
         }
-        long entry = firstEntry + (long) entryCount * IbvSge.SIZE;
+        long entry = nextEntry;
         Memory.putLong(entry + IbvSge.ADDR, address);
-        Memory.putInt(entry + IbvSge.LENGTH, length);
-        Memory.putInt(entry + IbvSge.LKEY, lkey);
-        entryCount++;
-        Memory.putInt(last + numSgeOffset, Memory.getInt(last + numSgeOffset) + 1);
+        Memory.putLong(entry + IbvSge.LENGTH, pair(length, lkey));
+        nextEntry = entry + IbvSge.SIZE;
+        lastHead += pair(1, 0);
+        Memory.putLong(last() + NUM_SGE, lastHead);
+    }
+
+    /** Returns the 8 bytes that have one number in the first 4 and another in the last. */
+    private static long pair(int first, int second) {
+        return LOW_FIRST
+                ? Integer.toUnsignedLong(first) | (long) second << Integer.SIZE
+                : (long) first << Integer.SIZE | Integer.toUnsignedLong(second);
+    }
+
+    /** Returns the opcode of the last request, which is a send request. */
+    public int lastOpcode() {
+        return (int) (LOW_FIRST ? lastHead >>> Integer.SIZE : lastHead);
+    }
+
+    /** Sets flags of the last request, which is a send request. */
+    public void flagLast(int bits) {
+        lastFlags |= bits;
+        Memory.putInt(last() + IbvSendWr.SEND_FLAGS, lastFlags);
     }
 
     /** Returns the ticket of the last request, by which {@link #flag} finds it until the next {@link #clear}. */
     public long lastTicket() {
-        return (long) stamp << 32 | (count - 1);
+        return (long) stamp << 32 | (count() - 1);
     }
 
     /** Makes the success of a send request a completion (IBV_SEND_SIGNALED); see {@link #flag}. */
@@ -163,8 +235,13 @@ public final class WorkRequestArena {
 
     /** Throws an IllegalStateException if the ticket is of another list, or the list was cleared since. */
     private void flag(long ticket, int bit) {
-        long flags = at(indexOfTicket(ticket)) + IbvSendWr.SEND_FLAGS;
-        Memory.putInt(flags, Memory.getInt(flags) | bit);
+        int index = indexOfTicket(ticket);
+        if (index == count() - 1) {
+            flagLast(bit);
+        } else {
+            long flags = at(index) + IbvSendWr.SEND_FLAGS;
+            Memory.putInt(flags, Memory.getInt(flags) | bit);
+        }
     }
 
     /**
@@ -173,7 +250,7 @@ public final class WorkRequestArena {
      * @throws IllegalStateException if another request was added since; otherwise as {@link #flag}
      */
     public void requireLast(long ticket) {
-        if (indexOfTicket(ticket) != count - 1) {
+        if (indexOfTicket(ticket) != count() - 1) {
             throw new IllegalStateException(
                     "and() adds a buffer to the last request only, and another request was begun after this one");
         }
@@ -181,7 +258,7 @@ public final class WorkRequestArena {
 
     private int indexOfTicket(long ticket) {
         int index = (int) ticket;
-        if ((int) (ticket >>> 32) != stamp || index >= count) {
+        if ((int) (ticket >>> 32) != stamp || index >= count()) {
             throw new IllegalStateException(
                     "this request is not of this post: change a request only inside the block that has made it");
         }
@@ -189,25 +266,23 @@ public final class WorkRequestArena {
     }
 
     private void growRequests() {
+        long used = requests.byteSize();
         requests = grown(requests);
-        noteMemory();
-        for (int i = 0; i + 1 < count; i++) {
-            requests.set(JAVA_LONG, (long) i * requestSize + nextOffset, requests.address() + (i + 1L) * requestSize);
-        }
+        placeRequests(used);
     }
 
     private void growEntries() {
-        long old = entries.address();
+        long used = entries.byteSize();
+        long old = firstEntry;
         entries = grown(entries);
-        noteMemory();
-        for (int i = 0; i < count; i++) {
-            long field = (long) i * requestSize + sgListOffset;
-            requests.set(JAVA_LONG, field, requests.get(JAVA_LONG, field) - old + entries.address());
+        placeEntries(used);
+        for (long field = firstRequest + SG_LIST; field < nextRequest; field += requestSize) {
+            Memory.putLong(field, Memory.getLong(field) - old + firstEntry);
         }
     }
 
     private static MemorySegment grown(MemorySegment full) {
-        MemorySegment larger = Arena.ofAuto().allocate(full.byteSize() * 2, JAVA_LONG.byteAlignment());
+        MemorySegment larger = Arena.ofAuto().allocate(full.byteSize() * 2, CACHE_LINE);
         larger.copyFrom(full);
         return larger;
     }
@@ -219,7 +294,7 @@ public final class WorkRequestArena {
     public void renumber(int high, int first) {
         long upper = (long) high << 32;
         for (int i = 0; i < count(); i++) {
-            Memory.putLong(at(i) + IbvSendWr.WR_ID, upper | Integer.toUnsignedLong(first + i));
+            Memory.putLong(at(i) + WR_ID, upper | Integer.toUnsignedLong(first + i));
         }
     }
 }

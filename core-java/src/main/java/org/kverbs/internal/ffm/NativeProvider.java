@@ -150,6 +150,7 @@ public final class NativeProvider implements VerbsProvider {
             requireNativeAccess(Libibverbs.file());
             loaded = new Libibverbs();
             library = loaded;
+            Membarrier.install();
         }
         return loaded;
     }

@@ -1,0 +1,40 @@
+package org.kverbs.internal.ffm;
+
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.util.Optional;
+import org.kverbs.internal.ProcessFence;
+
+/**
+ * The process-wide fence of Linux ({@code man 2 membarrier}, MEMBARRIER_CMD_PRIVATE_EXPEDITED, since Linux 4.14). A
+ * kernel that lacks it, or a filter of system calls that refuses it, leaves {@link ProcessFence} without one.
+ */
+final class Membarrier {
+
+    private static final int PRIVATE_EXPEDITED = 1 << 3;
+    private static final int REGISTER_PRIVATE_EXPEDITED = 1 << 4;
+
+    private Membarrier() {}
+
+    /** Registers the process for the fence and brings the fence to {@link ProcessFence}. */
+    static void install() {
+        long number = number();
+        Optional<MemorySegment> found = Linker.nativeLinker().defaultLookup().find("syscall");
+        if (number < 0 || found.isEmpty()) {
+            return;
+        }
+        MemorySegment syscall = found.get();
+        if (Downcalls.call(syscall, number, REGISTER_PRIVATE_EXPEDITED, 0) == 0) {
+            ProcessFence.install(() -> Downcalls.call(syscall, number, PRIVATE_EXPEDITED, 0));
+        }
+    }
+
+    /** Returns the number of the system call, or -1 for a processor whose number is not known here. */
+    private static long number() {
+        return switch (System.getProperty("os.arch")) {
+            case "amd64" -> 324;
+            case "aarch64", "riscv64" -> 283;
+            default -> -1;
+        };
+    }
+}
