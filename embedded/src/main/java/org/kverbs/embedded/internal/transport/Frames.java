@@ -34,7 +34,7 @@ final class Frames {
     void reset() {
         if (hasReceive) {
             hasReceive = false;
-            qp.receiving.free(1);
+            qp.receives.occupied.free(1);
         }
     }
 
@@ -47,7 +47,7 @@ final class Frames {
 
     private void complete(int status, int bytes) {
         hasReceive = false;
-        qp.completeReceive(receive, status, IbvWcOpcode.IBV_WC_RECV, bytes, 0, 0, 0, false);
+        qp.receives.complete(receive, status, IbvWcOpcode.IBV_WC_RECV, bytes, 0, 0, 0, false);
     }
 
     private int send(SendWqe wqe) {
@@ -78,7 +78,7 @@ final class Frames {
             return;
         }
         last = number;
-        if (!qp.takeReceive(receive)) {
+        if (!qp.receives.take(receive)) {
             qp.counters.count(Counter.OUT_OF_BUFFER);
             return;
         }

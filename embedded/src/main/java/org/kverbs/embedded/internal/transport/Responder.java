@@ -94,7 +94,7 @@ final class Responder {
     }
 
     private Occupancy receiving() {
-        return named == null ? qp.receiving : named.srq.queue.occupied;
+        return named == null ? qp.receives.occupied : named.srq.queue.occupied;
     }
 
     /** Returns whose memory the current request may touch. */
@@ -396,7 +396,7 @@ final class Responder {
         if (tagging != null) {
             hasReceive = tagging.take(packet, isSend(Opcode.operation(packet.opcode)), receive, qp);
         } else {
-            hasReceive = named == null ? qp.takeReceive(receive) : qp.takeReceive(receive, named.srq);
+            hasReceive = named == null ? qp.receives.take(receive) : qp.receives.take(receive, named.srq);
         }
         if (!hasReceive) {
             if (isReliable()) {
@@ -431,7 +431,7 @@ final class Responder {
             if (tagging != null) {
                 tagging.complete(receive, status, opcode, bytes, word, flags, solicited, qp);
             } else if (named == null) {
-                qp.completeReceive(receive, status, opcode, bytes, word, qp.destinationQp, flags, solicited);
+                qp.receives.complete(receive, status, opcode, bytes, word, qp.destinationQp, flags, solicited);
             } else {
                 named.complete(receive.id, status, opcode, bytes, word, qp.number, qp.destinationQp, flags, solicited,
                         receive.posted);
@@ -491,7 +491,7 @@ final class Responder {
         if (access) {
             qp.counters.count(Counter.RESP_REMOTE_ACCESS_ERRORS);
         }
-        qp.raise(access ? IbvEventType.IBV_EVENT_QP_ACCESS_ERR : IbvEventType.IBV_EVENT_QP_REQ_ERR);
+        qp.handles.raise(access ? IbvEventType.IBV_EVENT_QP_ACCESS_ERR : IbvEventType.IBV_EVENT_QP_REQ_ERR);
         qp.toError();
     }
 }

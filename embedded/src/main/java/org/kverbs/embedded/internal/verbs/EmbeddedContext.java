@@ -508,12 +508,12 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public QueuePairOps queuePairOps(long qp) {
-        return queuePair(qp);
+        return queuePair(qp).posts(false);
     }
 
     @Override
     public QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData, int operations) {
-        return queuePair(qp).whole();
+        return queuePair(qp).posts(true);
     }
 
     private Qp queuePair(long qp) {
