@@ -3,9 +3,6 @@ package org.kverbs.embedded.internal.verbs;
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.IntSupplier;
-import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.Operation;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
@@ -70,6 +67,7 @@ public final class EmbeddedContext implements VerbsContext {
     private static final long WHOLE_ADDRESS_SPACE = -1;
 
     private final Hca hca;
+    private final DeviceCalls calls;
     private final Queries queries;
     private final Structures structures = new Structures();
     private final Domains domains;
@@ -89,6 +87,7 @@ public final class EmbeddedContext implements VerbsContext {
 
     private EmbeddedContext(Hca hca, CommandFile file) {
         this.hca = hca;
+        this.calls = new DeviceCalls(hca);
         this.queries = new Queries(hca);
         this.domains = new Domains(hca, structures);
         this.events = new AsyncEvents(hca.engine);
@@ -141,58 +140,6 @@ public final class EmbeddedContext implements VerbsContext {
         }
     }
 
-    private int locked(IntSupplier action) {
-        hca.engine.enter();
-        try {
-            return action.getAsInt();
-        } finally {
-            hca.engine.leave();
-        }
-    }
-
-    /** Runs a call that a test can refuse. */
-    private int locked(Operation operation, IntSupplier action) {
-        return locked(() -> {
-            int refusal = hca.refuse(operation);
-            return refusal < 0 ? refusal : action.getAsInt();
-        });
-    }
-
-    private long lockedLong(Operation operation, LongSupplier action) {
-        return lockedLong(() -> {
-            int refusal = hca.refuse(operation);
-            return refusal < 0 ? refusal : action.getAsLong();
-        });
-    }
-
-    private long lockedLong(LongSupplier action) {
-        hca.engine.enter();
-        try {
-            return action.getAsLong();
-        } finally {
-            hca.engine.leave();
-        }
-    }
-
-    private <T extends @Nullable Object> T find(Supplier<T> action) {
-        hca.engine.enter();
-        try {
-            return action.get();
-        } finally {
-            hca.engine.leave();
-        }
-    }
-
-    /** Finds an object of the data path, or throws if it was destroyed. */
-    private <T> T require(Supplier<@Nullable T> action, long address, String what) {
-        T found = find(action);
-        if (found == null) {
-            throw new IllegalArgumentException("there is no " + what + " at 0x" + Long.toHexString(address) + ": it"
-                    + " was destroyed, or belongs to another context");
-        }
-        return found;
-    }
-
     @Override
     public int completionVectors() {
         return Limits.VECTORS;
@@ -200,7 +147,7 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public boolean has(String verb) {
-        return OPTIONAL.contains(verb) || OF_FRAMES.contains(verb) && find(() -> hca.link.carriesFrames());
+        return OPTIONAL.contains(verb) || OF_FRAMES.contains(verb) && calls.find(() -> hca.link.carriesFrames());
     }
 
     @Override
@@ -220,7 +167,7 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public int close() {
-        return locked(() -> {
+        return calls.call(() -> {
             // As the kernel does: packets must not find objects that the program did not destroy.
             imports.close();
             steering.close();
@@ -249,37 +196,37 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public ClockVerbs clock() {
-        return new EmbeddedClock(hca);
+        return new EmbeddedClock(hca, calls);
     }
 
     @Override
     public DomainVerbs domains() {
-        return new EmbeddedDomains(hca.engine, domains);
+        return new EmbeddedDomains(calls, domains);
     }
 
     @Override
     public PacingVerbs pacing() {
-        return new EmbeddedPacing(hca, queuePairs);
+        return new EmbeddedPacing(calls, queuePairs);
     }
 
     @Override
     public PortVerbs ports() {
-        return new EmbeddedPorts(hca);
+        return new EmbeddedPorts(calls);
     }
 
     @Override
     public int queryDevice(MemorySegment to) {
-        return locked(Operation.QUERY_DEVICE, () -> queries.device(to));
+        return calls.call(Operation.QUERY_DEVICE, () -> queries.device(to));
     }
 
     @Override
     public int queryDeviceEx(MemorySegment to) {
-        return locked(Operation.QUERY_DEVICE, () -> queries.deviceEx(to));
+        return calls.call(Operation.QUERY_DEVICE, () -> queries.deviceEx(to));
     }
 
     @Override
     public int queryPort(int port, MemorySegment to) {
-        return locked(Operation.QUERY_PORT, () -> queries.port(port, to));
+        return calls.call(Operation.QUERY_PORT, () -> queries.port(port, to));
     }
 
     @Override
@@ -309,25 +256,25 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long allocPd() {
-        return lockedLong(Operation.ALLOCATE_PROTECTION_DOMAIN, domains::alloc);
+        return calls.make(Operation.ALLOCATE_PROTECTION_DOMAIN, domains::alloc);
     }
 
     @Override
     public int deallocPd(long pd) {
-        return locked(() -> domains.dealloc(pd));
+        return calls.call(() -> domains.dealloc(pd));
     }
 
     @Override
     public long registerMemory(long pd, long address, long length, long iova, int access) {
         if (address == 0 && length == WHOLE_ADDRESS_SPACE) {
-            return lockedLong(Operation.REGISTER_MEMORY, () -> memory.registerImplicit(pd, access));
+            return calls.make(Operation.REGISTER_MEMORY, () -> memory.registerImplicit(pd, access));
         }
         return registerMemory(pd, Memory.at(address, length), iova, access);
     }
 
     @Override
     public long registerMemory(long pd, MemorySegment range, long iova, int access) {
-        return lockedLong(Operation.REGISTER_MEMORY, () -> memory.register(pd, range, iova, access));
+        return calls.make(Operation.REGISTER_MEMORY, () -> memory.register(pd, range, iova, access));
     }
 
     @Override
@@ -337,27 +284,27 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public int reregisterMemory(long mr, int flags, long pd, MemorySegment range, int access) {
-        return locked(Operation.REREGISTER_MEMORY, () -> memory.reregister(mr, flags, pd, range, access));
+        return calls.call(Operation.REREGISTER_MEMORY, () -> memory.reregister(mr, flags, pd, range, access));
     }
 
     @Override
     public int deregisterMemory(long mr) {
-        return locked(Operation.DEREGISTER_MEMORY, () -> memory.deregister(mr));
+        return calls.call(Operation.DEREGISTER_MEMORY, () -> memory.deregister(mr));
     }
 
     @Override
     public long allocMemoryWindow(long pd, int type) {
-        return lockedLong(Operation.ALLOCATE_MEMORY_WINDOW, () -> memory.allocWindow(pd, type));
+        return calls.make(Operation.ALLOCATE_MEMORY_WINDOW, () -> memory.allocWindow(pd, type));
     }
 
     @Override
     public int bindMemoryWindow(long qp, long mw, MemorySegment bind) {
-        return locked(Operation.BIND_MEMORY_WINDOW, () -> queuePairs.bindWindow(qp, mw, bind.address()));
+        return calls.call(Operation.BIND_MEMORY_WINDOW, () -> queuePairs.bindWindow(qp, mw, bind.address()));
     }
 
     @Override
     public int deallocMemoryWindow(long mw) {
-        return locked(() -> memory.deallocWindow(mw));
+        return calls.call(() -> memory.deallocWindow(mw));
     }
 
     @Override
@@ -367,12 +314,12 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long createCompletionChannel() {
-        return lockedLong(Operation.CREATE_COMPLETION_CHANNEL, completions::createChannel);
+        return calls.make(Operation.CREATE_COMPLETION_CHANNEL, completions::createChannel);
     }
 
     @Override
     public int destroyCompletionChannel(long channel) {
-        return locked(() -> completions.destroyChannel(channel));
+        return calls.call(() -> completions.destroyChannel(channel));
     }
 
     @Override
@@ -387,7 +334,7 @@ public final class EmbeddedContext implements VerbsContext {
     }
 
     private @Nullable Channel<Cq> channel(long address) {
-        return find(() -> completions.channel(address));
+        return calls.find(() -> completions.channel(address));
     }
 
     @Override
@@ -408,27 +355,27 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long createCompletionQueue(int entries, long channel, int vector) {
-        return lockedLong(Operation.CREATE_COMPLETION_QUEUE, () -> completions.create(entries, channel, vector));
+        return calls.make(Operation.CREATE_COMPLETION_QUEUE, () -> completions.create(entries, channel, vector));
     }
 
     @Override
     public long createCompletionQueueEx(MemorySegment init) {
-        return lockedLong(Operation.CREATE_COMPLETION_QUEUE, () -> completions.createEx(init.address()));
+        return calls.make(Operation.CREATE_COMPLETION_QUEUE, () -> completions.createEx(init.address()));
     }
 
     @Override
     public int resizeCompletionQueue(long cq, int entries) {
-        return locked(Operation.RESIZE_COMPLETION_QUEUE, () -> completions.resize(cq, entries));
+        return calls.call(Operation.RESIZE_COMPLETION_QUEUE, () -> completions.resize(cq, entries));
     }
 
     @Override
     public int modifyCompletionQueue(long cq, MemorySegment attributes) {
-        return locked(Operation.MODIFY_COMPLETION_QUEUE, () -> completions.modify(cq, attributes));
+        return calls.call(Operation.MODIFY_COMPLETION_QUEUE, () -> completions.modify(cq, attributes));
     }
 
     @Override
     public int destroyCompletionQueue(long cq) {
-        return locked(Operation.DESTROY_COMPLETION_QUEUE, () -> completions.destroy(cq));
+        return calls.call(Operation.DESTROY_COMPLETION_QUEUE, () -> completions.destroy(cq));
     }
 
     @Override
@@ -438,7 +385,7 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public CompletionQueueOps completionQueueOps(long cq) {
-        return require(() -> completions.queue(cq), cq, "completion queue");
+        return calls.require(() -> completions.queue(cq), cq, "completion queue");
     }
 
     @Override
@@ -453,57 +400,57 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public TagVerbs tags() {
-        return new EmbeddedTags(hca, shared);
+        return new EmbeddedTags(hca, calls, shared);
     }
 
     @Override
     public long createSharedReceiveQueue(long pd, MemorySegment init) {
-        return lockedLong(Operation.CREATE_SHARED_RECEIVE_QUEUE, () -> shared.create(pd, init.address()));
+        return calls.make(Operation.CREATE_SHARED_RECEIVE_QUEUE, () -> shared.create(pd, init.address()));
     }
 
     @Override
     public int modifySharedReceiveQueue(long srq, MemorySegment given, int mask) {
-        return locked(Operation.MODIFY_SHARED_RECEIVE_QUEUE, () -> shared.modify(srq, given.address(), mask));
+        return calls.call(Operation.MODIFY_SHARED_RECEIVE_QUEUE, () -> shared.modify(srq, given.address(), mask));
     }
 
     @Override
     public int querySharedReceiveQueue(long srq, MemorySegment to) {
-        return locked(() -> shared.query(srq, to.address()));
+        return calls.call(() -> shared.query(srq, to.address()));
     }
 
     @Override
     public int destroySharedReceiveQueue(long srq) {
-        return locked(Operation.DESTROY_SHARED_RECEIVE_QUEUE, () -> shared.destroy(srq));
+        return calls.call(Operation.DESTROY_SHARED_RECEIVE_QUEUE, () -> shared.destroy(srq));
     }
 
     @Override
     public ReceiveOps sharedReceiveQueueOps(long srq) {
-        return require(() -> shared.queue(srq), srq, "shared receive queue");
+        return calls.require(() -> shared.queue(srq), srq, "shared receive queue");
     }
 
     @Override
     public long createQueuePair(long pd, MemorySegment init) {
-        return lockedLong(Operation.CREATE_QUEUE_PAIR, () -> queuePairs.create(pd, init.address()));
+        return calls.make(Operation.CREATE_QUEUE_PAIR, () -> queuePairs.create(pd, init.address()));
     }
 
     @Override
     public long createQueuePairEx(MemorySegment init) {
-        return lockedLong(Operation.CREATE_QUEUE_PAIR, () -> queuePairs.createEx(init.address()));
+        return calls.make(Operation.CREATE_QUEUE_PAIR, () -> queuePairs.createEx(init.address()));
     }
 
     @Override
     public int modifyQueuePair(long qp, MemorySegment given, int mask) {
-        return locked(Operation.MODIFY_QUEUE_PAIR, () -> queuePairs.modify(qp, given.address(), mask));
+        return calls.call(Operation.MODIFY_QUEUE_PAIR, () -> queuePairs.modify(qp, given.address(), mask));
     }
 
     @Override
     public int queryQueuePair(long qp, MemorySegment to, int mask, MemorySegment init) {
-        return locked(Operation.QUERY_QUEUE_PAIR, () -> queuePairs.query(qp, to.address(), init.address()));
+        return calls.call(Operation.QUERY_QUEUE_PAIR, () -> queuePairs.query(qp, to.address(), init.address()));
     }
 
     @Override
     public int destroyQueuePair(long qp) {
-        return locked(Operation.DESTROY_QUEUE_PAIR, () -> queuePairs.destroy(qp));
+        return calls.call(Operation.DESTROY_QUEUE_PAIR, () -> queuePairs.destroy(qp));
     }
 
     @Override
@@ -517,12 +464,12 @@ public final class EmbeddedContext implements VerbsContext {
     }
 
     private Qp queuePair(long qp) {
-        return require(() -> queuePairs.queuePair(qp), qp, "queue pair");
+        return calls.require(() -> queuePairs.queuePair(qp), qp, "queue pair");
     }
 
     @Override
     public Map<String, Long> queuePairCounters(long qp) {
-        return find(() -> queuePairs.counters(qp));
+        return calls.find(() -> queuePairs.counters(qp));
     }
 
     @Override
@@ -532,13 +479,13 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public int attachMulticast(long qp, MemorySegment gid, int lid) {
-        return locked(
+        return calls.call(
                 Operation.ATTACH_MULTICAST, () -> queuePairs.attachMulticast(qp, big(gid, 0), big(gid, Long.BYTES)));
     }
 
     @Override
     public int detachMulticast(long qp, MemorySegment gid, int lid) {
-        return locked(() -> queuePairs.detachMulticast(qp, big(gid, 0), big(gid, Long.BYTES)));
+        return calls.call(() -> queuePairs.detachMulticast(qp, big(gid, 0), big(gid, Long.BYTES)));
     }
 
     private static long big(MemorySegment gid, long offset) {
@@ -547,7 +494,7 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long createAddressHandle(long pd, MemorySegment given) {
-        return lockedLong(Operation.CREATE_ADDRESS_HANDLE, () -> addresses.create(pd, given.address()));
+        return calls.make(Operation.CREATE_ADDRESS_HANDLE, () -> addresses.create(pd, given.address()));
     }
 
     @Override
@@ -557,7 +504,7 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public int destroyAddressHandle(long ah) {
-        return locked(() -> addresses.destroy(ah));
+        return calls.call(() -> addresses.destroy(ah));
     }
 
     @Override
