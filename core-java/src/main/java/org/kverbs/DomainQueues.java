@@ -117,7 +117,7 @@ final class DomainQueues {
         return SystemErrors.refused(
                 operation,
                 errno,
-                () -> pd.context().excess((excess, limits) -> excess.of(attributes.capabilities(), limits)));
+                () -> pd.context().limits.excess((excess, limits) -> excess.of(attributes.capabilities(), limits)));
     }
 
     static void requireSameContext(ProtectionDomain pd, Resource part) {
@@ -247,7 +247,7 @@ final class DomainQueues {
     }
 
     private static String excess(ProtectionDomain pd, SharedReceiveQueueAttributes attributes) {
-        return pd.context().excess((excess, limits) -> excess
+        return pd.context().limits.excess((excess, limits) -> excess
                 .of("max_wr", attributes.maxWr(), "max_srq_wr", limits.maxSrqWr())
                 .of("max_sge", attributes.maxSge(), "max_srq_sge", limits.maxSrqSge()));
     }

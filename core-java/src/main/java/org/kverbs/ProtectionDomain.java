@@ -247,7 +247,7 @@ public final class ProtectionDomain extends Resource {
         String operation = "ibv_reg_mr(%s, addr=0x%x, length=%d, access=%s)"
                 .formatted(context.device().name(), memory.address(), memory.byteSize(), AccessFlag.of(mask));
         return create(
-                OptionalRegions.onDemand(this, mask, operation, () -> context.excess((excess, limits) ->
+                OptionalRegions.onDemand(this, mask, operation, () -> context.limits.excess((excess, limits) ->
                         excess.of("length", memory.byteSize(), "max_mr_size", limits.maxMrSize())), false),
                 () -> context.verbs.registerMemory(handle, memory, requestAddress, mask),
                 h -> new MemoryRegion(this, h, memory, requestAddress, mask, owned),
@@ -439,7 +439,7 @@ public final class ProtectionDomain extends Resource {
             Structures.ADDRESS.write(attributes, destination);
             return create(
                     "ibv_create_ah(" + context.device().name() + ", " + attributes + ")",
-                    () -> context.excess((excess, limits) -> excess
+                    () -> context.limits.excess((excess, limits) -> excess
                             .of("port_num", attributes.port(), "phys_port_cnt", limits.physPortCnt())),
                     () -> context.verbs.createAddressHandle(handle, destination),
                     h -> new AddressHandle(this, attributes, h),

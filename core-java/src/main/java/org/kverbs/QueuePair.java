@@ -91,7 +91,7 @@ public final class QueuePair extends Resource {
         this.sends = new SendPoster(this, ops);
         this.receives =
                 new ReceivePoster(this, "ibv_post_recv", ops, capabilities.maxRecvWr(), capabilities.maxRecvSge());
-        pd.context().eventSources.put(handle, this);
+        pd.context().events.add(handle, this);
         lifetime.begin(this, Ending.of(this::describe, this::destroy).quiescing(this::quiesce));
     }
 
@@ -522,7 +522,7 @@ public final class QueuePair extends Resource {
     private void destroy() {
         memberships.forEach(this::leave);
         SystemErrors.check("ibv_destroy_qp(" + describe() + ")", pd.context().verbs.destroyQueuePair(handle));
-        pd.context().eventSources.remove(handle, this); // a new queue pair can already have the address
+        pd.context().events.remove(handle, this); // a new queue pair can already have the address
     }
 
     private void leave(Membership membership) {
