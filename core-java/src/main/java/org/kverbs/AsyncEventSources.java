@@ -18,7 +18,7 @@ import org.kverbs.internal.abi.IbvAsyncEvent;
 final class AsyncEventSources {
 
     /** By the address of their C structure. */
-    private final Map<Long, Resource> sources = new ConcurrentHashMap<>();
+    final Map<Long, Resource> sources = new ConcurrentHashMap<>();
 
     void add(long handle, Resource source) {
         sources.put(handle, source);
