@@ -7,9 +7,9 @@ import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.ffm.NativeLibrary.Function;
 
 /**
- * The exported functions of libibverbs.so.1, one method each; a few newer ones are in the classes that call them, such as
- * {@link NativeImports}. Pointers are {@code long}. A comment at each method names the error convention of its function.
- * The result here is always {@code -errno} if it is negative.
+ * The exported functions of libibverbs.so.1, one method each; a few newer ones are in the classes that call them, such
+ * as {@link NativeImports}. Pointers are {@code long}. A comment at each method names the error convention of its
+ * function. The result here is always {@code -errno} if it is negative.
  */
 final class Libibverbs {
 
