@@ -8,6 +8,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Holds the lock, the clock and the order of events for all devices that share this engine. A thread that calls a
@@ -146,13 +147,8 @@ public final class Engine implements AutoCloseable {
      */
     public void touched() {
         if (touchesFiles) {
-            throwPending();
+            Memory.throwPending();
         }
-    }
-
-    /** Throws the pending InternalError of this thread's compiled code, if there is one. */
-    public static void throwPending() {
-        Runtime.getRuntime().maxMemory(); // any native method that the JIT does not replace by an intrinsic
     }
 
     /** Makes a condition of the lock. */

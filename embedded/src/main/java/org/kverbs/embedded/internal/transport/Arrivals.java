@@ -1,6 +1,5 @@
 package org.kverbs.embedded.internal.transport;
 
-import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.wire.FrameHeaders;
 import org.kverbs.embedded.internal.wire.Opcode;
@@ -46,7 +45,7 @@ final class Arrivals {
         try {
             if (packet.payloadLength > 0) {
                 Memory.copy(packet.payload + packet.payloadLength - 1, qp.scratch(), 1);
-                Engine.throwPending();
+                Memory.throwPending();
             }
             return true;
         } catch (InternalError e) {

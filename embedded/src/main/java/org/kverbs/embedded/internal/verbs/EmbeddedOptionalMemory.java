@@ -3,7 +3,6 @@ package org.kverbs.embedded.internal.verbs;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.embedded.Operation;
-import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.objects.Dm;
 import org.kverbs.embedded.internal.objects.Handles;
 import org.kverbs.embedded.internal.objects.ImplicitRegion;
@@ -152,7 +151,7 @@ final class EmbeddedOptionalMemory implements OptionalMemoryVerbs {
                 other.copyFrom(part);
             }
             if (other.isMapped()) {
-                Engine.throwPending(); // here, and not where the lock is released and other queue pairs work
+                Memory.throwPending(); // here, and not where the lock is released and other queue pairs work
             }
             return 0;
         });
