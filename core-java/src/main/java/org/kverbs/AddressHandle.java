@@ -1,9 +1,17 @@
 package org.kverbs;
 
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import org.kverbs.attributes.AddressAttributes;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
+import org.kverbs.internal.Structures;
+import org.kverbs.internal.abi.IbvAhAttr;
+import org.kverbs.internal.abi.IbvGrh;
+import org.kverbs.internal.values.Ranges;
 
 /**
  * A destination of messages from a UD queue pair ({@code struct ibv_ah}). Immutable and safe for any thread.
@@ -22,6 +30,35 @@ public final class AddressHandle extends Resource {
         this.attributes = attributes;
         this.handle = handle;
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
+    }
+
+    /** See {@link ProtectionDomain#addressHandle(AddressAttributes)}. */
+    static AddressHandle make(ProtectionDomain pd, AddressAttributes attributes) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment destination = arena.allocate(IbvAhAttr.SIZE, JAVA_LONG.byteAlignment());
+            Structures.ADDRESS.write(attributes, destination);
+            return Resource.create(
+                    "ibv_create_ah(" + pd.context().device().name() + ", " + attributes + ")",
+                    () -> pd.context().limits.excess((excess, limits) -> excess
+                            .of("port_num", attributes.port(), "phys_port_cnt", limits.physPortCnt())),
+                    () -> pd.context().verbs.createAddressHandle(pd.handle(), destination),
+                    h -> new AddressHandle(pd, attributes, h),
+                    pd);
+        }
+    }
+
+    /** See {@link ProtectionDomain#addressOf}. */
+    static AddressAttributes addressOf(ProtectionDomain pd, int port, WorkCompletion completion, MemorySegment grh) {
+        Ranges.requirePart("the memory given for the global routing header", 0, IbvGrh.SIZE, grh.byteSize());
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment header = arena.allocate(IbvGrh.SIZE, JAVA_LONG.byteAlignment());
+            header.copyFrom(grh.asSlice(0, IbvGrh.SIZE));
+            MemorySegment attributes = arena.allocate(IbvAhAttr.SIZE, JAVA_LONG.byteAlignment());
+            pd.command(
+                    "ibv_init_ah_from_wc(" + pd.context().device().name() + ", port=" + port + ")",
+                    () -> pd.context().verbs.addressFromCompletion(port, completion.structure(), header, attributes));
+            return Structures.ADDRESS.read(attributes);
+        }
     }
 
     /** Returns the protection domain that this handle belongs to. */

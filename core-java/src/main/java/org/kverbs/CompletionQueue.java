@@ -64,7 +64,7 @@ public final class CompletionQueue extends Resource {
                 : context.verbs.completionQueueOps(handle);
         this.poller = new CompletionPoller(this, ops, CompletionField.mask(options.fields()));
         this.events = new CompletionEvents(context.verbs, handle);
-        context.eventSources.put(handle, this);
+        context.events.add(handle, this);
         if (channel != null) {
             channel.add(handle, this);
         }
@@ -165,7 +165,7 @@ public final class CompletionQueue extends Resource {
             return SystemErrors.optional(
                     context.device().name(), operation, errno, attributes.options().needs());
         }
-        return SystemErrors.refused(operation, errno, () -> context.excess((excess, limits) -> excess
+        return SystemErrors.refused(operation, errno, () -> context.limits.excess((excess, limits) -> excess
                 .of("cqe", attributes.entries(), "max_cqe", limits.maxCqe())
                 .ofIndex("comp_vector", attributes.vector(), "num_comp_vectors", context.verbs.completionVectors())));
     }
@@ -326,7 +326,7 @@ public final class CompletionQueue extends Resource {
     public void resize(int entries) {
         command(
                 "ibv_resize_cq(" + describe() + ", cqe=" + entries + ")",
-                () -> context.excess((excess, limits) -> excess.of("cqe", entries, "max_cqe", limits.maxCqe())),
+                () -> context.limits.excess((excess, limits) -> excess.of("cqe", entries, "max_cqe", limits.maxCqe())),
                 () -> context.verbs.resizeCompletionQueue(handle, entries));
     }
 
@@ -361,7 +361,7 @@ public final class CompletionQueue extends Resource {
     private void destroy() {
         events.end();
         SystemErrors.check("ibv_destroy_cq(" + describe() + ")", context.verbs.destroyCompletionQueue(handle));
-        context.eventSources.remove(handle, this); // a new queue can already have the address
+        context.events.remove(handle, this); // a new queue can already have the address
         if (channel != null) {
             channel.remove(handle, this);
         }

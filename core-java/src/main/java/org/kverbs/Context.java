@@ -1,6 +1,5 @@
 package org.kverbs;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
@@ -9,12 +8,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.AddressAttributes;
-import org.kverbs.attributes.AsyncEventType;
 import org.kverbs.attributes.CompletionCounterCapabilities;
 import org.kverbs.attributes.DeviceAttributes;
 import org.kverbs.attributes.DeviceAttributesEx;
@@ -23,7 +18,6 @@ import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.Gid;
 import org.kverbs.attributes.GidEntry;
 import org.kverbs.attributes.GidType;
-import org.kverbs.attributes.LinkLayer;
 import org.kverbs.attributes.PortAttributes;
 import org.kverbs.internal.CompletionCounterLayout;
 import org.kverbs.internal.Lifetime;
@@ -31,12 +25,8 @@ import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.Errno;
-import org.kverbs.internal.abi.IbvAsyncEvent;
-import org.kverbs.internal.abi.IbvCountersInitAttr;
 import org.kverbs.internal.abi.IbvDeviceAttr;
 import org.kverbs.internal.abi.IbvDeviceAttrEx;
-import org.kverbs.internal.abi.IbvGid;
-import org.kverbs.internal.abi.IbvGidEntry;
 import org.kverbs.internal.abi.IbvPortAttr;
 import org.kverbs.spi.DriverObjects;
 import org.kverbs.spi.VerbsContext;
@@ -53,12 +43,9 @@ public final class Context extends Resource {
 
     private final Device device;
     final VerbsContext verbs;
-    /** The objects that asynchronous events can name, by the address of their C structure. */
-    final Map<Long, Resource> eventSources = new ConcurrentHashMap<>();
-    /**
-     * The answer to the last query of the device, or null before the first one. The limits of a device do not change.
-     */
-    private volatile @Nullable DeviceAttributes known;
+    final AsyncEventSources events = new AsyncEventSources();
+    /** What the device said of its limits. */
+    final KnownLimits limits;
     /** The answers of {@link #supports}. */
     private final Map<Feature, Boolean> supported = new ConcurrentHashMap<>();
 
@@ -66,6 +53,7 @@ public final class Context extends Resource {
         super(new Lifetime(Turn.USERS));
         this.device = device;
         this.verbs = verbs;
+        this.limits = new KnownLimits(verbs);
         lifetime.begin(this, Ending.of(this::describe, this::destroy).waking(this::wake));
         lifetime.register();
     }
@@ -114,9 +102,7 @@ public final class Context extends Resource {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attributes = arena.allocate(IbvDeviceAttr.SIZE, JAVA_LONG.byteAlignment());
             command("ibv_query_device(" + device.name() + ")", () -> verbs.queryDevice(attributes));
-            DeviceAttributes answer = Structures.DEVICE.read(attributes);
-            known = answer;
-            return answer;
+            return limits.note(Structures.DEVICE.read(attributes));
         }
     }
 
@@ -182,11 +168,7 @@ public final class Context extends Resource {
 
     /** Queries the GID at an index of a port's table ({@code ibv_query_gid}). The GID of an empty entry is all zero. */
     public Gid queryGid(int port, int index) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment gid = arena.allocate(IbvGid.SIZE, JAVA_LONG.byteAlignment());
-            command(gidCall("ibv_query_gid", port, index), () -> verbs.queryGid(port, index, gid));
-            return Structures.GID.read(gid);
-        }
+        return GidQueries.gid(this, port, index);
     }
 
     /**
@@ -195,11 +177,7 @@ public final class Context extends Resource {
      * @throws RdmaSystemException ENODATA if the entry is empty
      */
     public GidEntry queryGidEntry(int port, int index) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment entry = arena.allocate(IbvGidEntry.SIZE, JAVA_LONG.byteAlignment());
-            command(gidCall("ibv_query_gid_ex", port, index), () -> verbs.queryGidEntry(port, index, entry));
-            return Structures.GID_ENTRY.read(entry);
-        }
+        return GidQueries.entry(this, port, index);
     }
 
     /** Queries whether the GID at an index is for InfiniBand, RoCE v1 or RoCE v2 ({@code ibv_query_gid_ex}). */
@@ -207,15 +185,9 @@ public final class Context extends Resource {
         return queryGidEntry(port, index).type();
     }
 
-    private String gidCall(String call, int port, int index) {
-        return call + "(" + device.name() + ", port=" + port + ", index=" + index + ")";
-    }
-
     /** Queries all valid GIDs of all ports ({@code ibv_query_gid_table}). */
     public List<GidEntry> queryGidTable() {
-        int ports = queryDevice().physPortCnt();
-        int entries = IntStream.rangeClosed(1, ports).map(port -> queryPort(port).gidTableLength()).sum();
-        return queryGidTable(entries);
+        return GidQueries.table(this);
     }
 
     /**
@@ -225,16 +197,7 @@ public final class Context extends Resource {
      * @throws RdmaSystemException EINVAL if the ports have more valid GIDs
      */
     public List<GidEntry> queryGidTable(int maximum) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment table = arena.allocate((long) maximum * IbvGidEntry.SIZE, JAVA_LONG.byteAlignment());
-            int count = command(
-                    "ibv_query_gid_table(" + device.name() + ", max_entries=" + maximum + ")",
-                    () -> verbs.queryGidTable(table));
-            return IntStream.range(0, count)
-                    .mapToObj(i -> table.asSlice((long) i * IbvGidEntry.SIZE, IbvGidEntry.SIZE))
-                    .map(Structures.GID_ENTRY::read)
-                    .toList();
-        }
+        return GidQueries.table(this, maximum);
     }
 
     /**
@@ -242,23 +205,12 @@ public final class Context extends Resource {
      * with an IPv4 address, else the first RoCE v2 entry, else 0. On InfiniBand it is 0.
      */
     public int defaultGidIndex(int port) {
-        if (queryPort(port).linkLayer() != LinkLayer.ETHERNET) {
-            return 0;
-        }
-        List<GidEntry> routable = queryGidTable().stream()
-                .filter(entry -> entry.port() == port && entry.type() == GidType.ROCE_V2)
-                .toList();
-        return routable.stream()
-                .filter(entry -> entry.gid().isIpv4Mapped())
-                .findFirst()
-                .or(() -> routable.stream().findFirst())
-                .map(GidEntry::index)
-                .orElse(0);
+        return GidQueries.defaultIndex(this, port);
     }
 
     /** Queries the P_Key at an index of a port's table, 16 bits in host order ({@code ibv_query_pkey}). */
     public int queryPkey(int port, int index) {
-        return command(gidCall("ibv_query_pkey", port, index), () -> verbs.queryPkey(port, index));
+        return command(GidQueries.call(this, "ibv_query_pkey", port, index), () -> verbs.queryPkey(port, index));
     }
 
     /**
@@ -270,29 +222,6 @@ public final class Context extends Resource {
         return command(
                 "ibv_get_pkey_index(%s, port=%d, pkey=0x%04x)".formatted(device.name(), port, pkey),
                 () -> verbs.pkeyIndex(port, pkey));
-    }
-
-    /**
-     * Compares the sizes of a refused request with the limits of this device. The caller has entered the guard of this
-     * context or of an object made from it.
-     *
-     * @return sentences for the message; empty if every size is within its limit or the device does not answer the
-     *     query
-     */
-    String excess(BiConsumer<Excess, DeviceAttributes> compare) {
-        DeviceAttributes limits = known;
-        if (limits == null) {
-            try (Arena arena = Arena.ofConfined()) {
-                MemorySegment attributes = arena.allocate(IbvDeviceAttr.SIZE, JAVA_LONG.byteAlignment());
-                if (verbs.queryDevice(attributes) < 0) {
-                    return "";
-                }
-                limits = Structures.DEVICE.read(attributes);
-            }
-        }
-        var excess = new Excess();
-        compare.accept(excess, limits);
-        return excess.toString();
     }
 
     /** Makes a protection domain ({@code ibv_alloc_pd}). */
@@ -454,15 +383,7 @@ public final class Context extends Resource {
      * @throws UnsupportedVerbException if the device does not have {@link Feature#FLOW_COUNTERS}
      */
     public FlowCounters flowCounters() {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment init = arena.allocate(IbvCountersInitAttr.SIZE, JAVA_LONG.byteAlignment());
-            String operation = "ibv_create_counters(" + device.name() + ")";
-            return create(
-                    errno -> refusal(Feature.FLOW_COUNTERS, operation, errno),
-                    () -> verbs.flowCounters().create(init),
-                    h -> new FlowCounters(this, verbs.flowCounters(), h),
-                    this);
-        }
+        return FlowCounters.make(this);
     }
 
     /**
@@ -530,32 +451,7 @@ public final class Context extends Resource {
      * @throws InterruptedException if the thread is interrupted; the call notices it within 100 ms
      */
     public @Nullable AsyncEvent awaitAsyncEvent(Duration timeout) throws InterruptedException {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment event = arena.allocate(IbvAsyncEvent.SIZE, JAVA_LONG.byteAlignment());
-            lifetime.enter();
-            try {
-                int result = verbs.awaitAsyncEvent(event, TimeUnit.NANOSECONDS.convert(timeout));
-                if (result == -Errno.EINTR) {
-                    Thread.interrupted();
-                    throw new InterruptedException("interrupted while waiting for an event of " + describe());
-                }
-                SystemErrors.check("ibv_get_async_event(" + device.name() + ")", result);
-                if (result == 0) {
-                    if (!isOpen()) {
-                        throw closed();
-                    }
-                    return null;
-                }
-                int code = event.get(JAVA_INT, IbvAsyncEvent.EVENT_TYPE);
-                Resource source = eventSources.get(event.get(JAVA_LONG, IbvAsyncEvent.ELEMENT));
-                int port = event.get(JAVA_INT, IbvAsyncEvent.ELEMENT_PORT_NUM);
-                verbs.ackAsyncEvent(event);
-                AsyncEventType type = AsyncEventType.of(code);
-                return new AsyncEvent(type, code, type.isPortEvent() ? null : source, type.isPortEvent() ? port : 0);
-            } finally {
-                lifetime.exit();
-            }
-        }
+        return events.await(this, timeout);
     }
 
     @Override

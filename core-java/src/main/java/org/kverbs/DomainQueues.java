@@ -7,6 +7,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.QueuePairType;
 import org.kverbs.attributes.SharedReceiveQueueAttributes;
@@ -23,6 +24,11 @@ import org.kverbs.spi.DriverQueuePairs;
 
 /** Makes the queue pairs and the shared receive queues of a protection domain. */
 final class DomainQueues {
+
+    /** What each queue of {@link #special} is made with. */
+    private static final int SPECIAL = IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_TYPE
+            | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_PD
+            | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_CQ;
 
     private DomainQueues() {}
 
@@ -117,7 +123,7 @@ final class DomainQueues {
         return SystemErrors.refused(
                 operation,
                 errno,
-                () -> pd.context().excess((excess, limits) -> excess.of(attributes.capabilities(), limits)));
+                () -> pd.context().limits.excess((excess, limits) -> excess.of(attributes.capabilities(), limits)));
     }
 
     static void requireSameContext(ProtectionDomain pd, Resource part) {
@@ -173,29 +179,11 @@ final class DomainQueues {
         requireSameContext(pd, domain);
         requireSameContext(pd, cq);
         String operation = "ibv_create_srq_ex(" + pd.context().device().name() + ", XRC, " + attributes + ")";
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment init = arena.allocate(IbvSrqInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
-            Structures.SHARED_RECEIVE_QUEUE.write(attributes, init.asSlice(IbvSrqInitAttrEx.ATTR));
-            init.set(JAVA_INT, IbvSrqInitAttrEx.COMP_MASK, IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_TYPE
-                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_PD
-                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_XRCD
-                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_CQ);
+        return special(pd, attributes, Feature.XRC, operation, new SharedReceiveQueue.Special(domain, cq), init -> {
+            init.set(JAVA_INT, IbvSrqInitAttrEx.COMP_MASK, SPECIAL | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_XRCD);
             init.set(JAVA_INT, IbvSrqInitAttrEx.SRQ_TYPE, IbvSrqType.IBV_SRQT_XRC);
-            init.set(JAVA_LONG, IbvSrqInitAttrEx.PD, pd.handle());
             init.set(JAVA_LONG, IbvSrqInitAttrEx.XRCD, domain.handle());
-            init.set(JAVA_LONG, IbvSrqInitAttrEx.CQ, cq.handle());
-            return Resource.create(
-                    errno -> refusedQueue(pd, Feature.XRC, operation, errno, attributes),
-                    () -> pd.context().verbs.xrc().createSharedReceiveQueue(init),
-                    h -> new SharedReceiveQueue(
-                            pd,
-                            Structures.SHARED_RECEIVE_QUEUE.read(init.asSlice(IbvSrqInitAttrEx.ATTR)),
-                            h,
-                            new SharedReceiveQueue.Special(domain, cq)),
-                    pd,
-                    domain,
-                    cq);
-        }
+        });
     }
 
     /** See {@link ProtectionDomain#sharedReceiveQueue(SharedReceiveQueueAttributes, int, int, CompletionQueue)}. */
@@ -210,44 +198,45 @@ final class DomainQueues {
         requireSameContext(pd, cq);
         String operation = "ibv_create_srq_ex(%s, TM, %s, max_num_tags=%d, max_ops=%d)"
                 .formatted(pd.context().device().name(), attributes, maxTags, maxOperations);
+        var special = new SharedReceiveQueue.Special(null, cq);
+        return special(pd, attributes, Feature.TAG_MATCHING, operation, special, init -> {
+            init.set(JAVA_INT, IbvSrqInitAttrEx.COMP_MASK, SPECIAL | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_TM);
+            init.set(JAVA_INT, IbvSrqInitAttrEx.SRQ_TYPE, IbvSrqType.IBV_SRQT_TM);
+            init.set(JAVA_INT, IbvSrqInitAttrEx.TM_CAP_MAX_NUM_TAGS, maxTags);
+            init.set(JAVA_INT, IbvSrqInitAttrEx.TM_CAP_MAX_OPS, maxOperations);
+        });
+    }
+
+    /** Makes a queue whose receives complete in its own completion queue ({@code ibv_create_srq_ex}). */
+    private static SharedReceiveQueue special(
+            ProtectionDomain pd,
+            SharedReceiveQueueAttributes attributes,
+            Feature feature,
+            String operation,
+            SharedReceiveQueue.Special special,
+            Consumer<MemorySegment> write) {
+        Resource[] parents = special.domain() == null
+                ? new Resource[] {pd, special.cq()}
+                : new Resource[] {pd, special.domain(), special.cq()};
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment init = arena.allocate(IbvSrqInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
             Structures.SHARED_RECEIVE_QUEUE.write(attributes, init.asSlice(IbvSrqInitAttrEx.ATTR));
-            init.set(JAVA_INT, IbvSrqInitAttrEx.COMP_MASK, IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_TYPE
-                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_PD
-                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_CQ
-                    | IbvSrqInitAttrMask.IBV_SRQ_INIT_ATTR_TM);
-            init.set(JAVA_INT, IbvSrqInitAttrEx.SRQ_TYPE, IbvSrqType.IBV_SRQT_TM);
             init.set(JAVA_LONG, IbvSrqInitAttrEx.PD, pd.handle());
-            init.set(JAVA_LONG, IbvSrqInitAttrEx.CQ, cq.handle());
-            init.set(JAVA_INT, IbvSrqInitAttrEx.TM_CAP_MAX_NUM_TAGS, maxTags);
-            init.set(JAVA_INT, IbvSrqInitAttrEx.TM_CAP_MAX_OPS, maxOperations);
+            init.set(JAVA_LONG, IbvSrqInitAttrEx.CQ, special.cq().handle());
+            write.accept(init);
             return Resource.create(
-                    errno -> refusedQueue(pd, Feature.TAG_MATCHING, operation, errno, attributes),
+                    errno -> SystemErrors.isMissing(errno)
+                            ? pd.context().refusal(feature, operation, errno)
+                            : SystemErrors.refused(operation, errno, () -> excess(pd, attributes)),
                     () -> pd.context().verbs.xrc().createSharedReceiveQueue(init),
                     h -> new SharedReceiveQueue(
-                            pd,
-                            Structures.SHARED_RECEIVE_QUEUE.read(init.asSlice(IbvSrqInitAttrEx.ATTR)),
-                            h,
-                            new SharedReceiveQueue.Special(null, cq)),
-                    pd,
-                    cq);
+                            pd, Structures.SHARED_RECEIVE_QUEUE.read(init.asSlice(IbvSrqInitAttrEx.ATTR)), h, special),
+                    parents);
         }
     }
 
-    private static RdmaSystemException refusedQueue(
-            ProtectionDomain pd,
-            Feature feature,
-            String operation,
-            int errno,
-            SharedReceiveQueueAttributes attributes) {
-        return SystemErrors.isMissing(errno)
-                ? pd.context().refusal(feature, operation, errno)
-                : SystemErrors.refused(operation, errno, () -> excess(pd, attributes));
-    }
-
     private static String excess(ProtectionDomain pd, SharedReceiveQueueAttributes attributes) {
-        return pd.context().excess((excess, limits) -> excess
+        return pd.context().limits.excess((excess, limits) -> excess
                 .of("max_wr", attributes.maxWr(), "max_srq_wr", limits.maxSrqWr())
                 .of("max_sge", attributes.maxSge(), "max_srq_sge", limits.maxSrqSge()));
     }

@@ -1,5 +1,7 @@
 package org.kverbs;
 
+import java.lang.foreign.Arena;
+import org.kverbs.attributes.Feature;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
@@ -25,6 +27,26 @@ public final class Flow extends Resource {
         this.attributes = attributes;
         this.handle = handle;
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
+    }
+
+    /** See {@link QueuePair#flow}. */
+    static Flow make(QueuePair queuePair, FlowAttributes attributes) {
+        Context context = queuePair.protectionDomain().context();
+        FlowCounters counters = attributes.counters();
+        if (counters != null && counters.context() != context) {
+            throw new IllegalArgumentException(counters.describe() + " belong to another open device than "
+                    + queuePair.describe() + "; make both from the same context");
+        }
+        String operation = "ibv_create_flow(" + queuePair.describe() + ", " + attributes + ")";
+        try (Arena arena = Arena.ofConfined()) {
+            return Resource.create(
+                    errno -> context.verbs.has(Feature.FLOW_STEERING.verb())
+                            ? SystemErrors.of(operation, errno) // the device has rules, but not this one
+                            : context.refusal(Feature.FLOW_STEERING, operation, errno),
+                    () -> context.verbs.flows().createFlow(queuePair.handle(), attributes.write(arena)),
+                    h -> new Flow(queuePair, context.verbs.flows(), attributes, h),
+                    counters == null ? new Resource[] {queuePair} : new Resource[] {queuePair, counters});
+        }
     }
 
     private static Lifetime[] parents(QueuePair queuePair, FlowAttributes attributes) {

@@ -11,6 +11,7 @@ import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.abi.IbvCounterAttachAttr;
+import org.kverbs.internal.abi.IbvCountersInitAttr;
 import org.kverbs.internal.abi.IbvReadCountersFlags;
 import org.kverbs.internal.values.Ranges;
 import org.kverbs.spi.CounterVerbs;
@@ -30,6 +31,19 @@ public final class FlowCounters extends Resource {
     private final Context context;
     private final CounterVerbs verbs;
     private final long handle;
+
+    /** See {@link Context#flowCounters}. */
+    static FlowCounters make(Context context) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment init = arena.allocate(IbvCountersInitAttr.SIZE, JAVA_LONG.byteAlignment());
+            String operation = "ibv_create_counters(" + context.device().name() + ")";
+            return Resource.create(
+                    errno -> context.refusal(Feature.FLOW_COUNTERS, operation, errno),
+                    () -> context.verbs.flowCounters().create(init),
+                    h -> new FlowCounters(context, context.verbs.flowCounters(), h),
+                    context);
+        }
+    }
 
     FlowCounters(Context context, CounterVerbs verbs, long handle) {
         super(new Lifetime(Turn.FOUNDATIONS, context.lifetime));

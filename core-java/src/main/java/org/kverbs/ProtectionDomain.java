@@ -16,9 +16,6 @@ import org.kverbs.attributes.WorkQueueState;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
-import org.kverbs.internal.Structures;
-import org.kverbs.internal.abi.IbvAhAttr;
-import org.kverbs.internal.abi.IbvGrh;
 import org.kverbs.internal.abi.IbvParentDomainInitAttr;
 import org.kverbs.internal.abi.IbvPd;
 import org.kverbs.internal.memory.Memory;
@@ -247,7 +244,7 @@ public final class ProtectionDomain extends Resource {
         String operation = "ibv_reg_mr(%s, addr=0x%x, length=%d, access=%s)"
                 .formatted(context.device().name(), memory.address(), memory.byteSize(), AccessFlag.of(mask));
         return create(
-                OptionalRegions.onDemand(this, mask, operation, () -> context.excess((excess, limits) ->
+                OptionalRegions.onDemand(this, mask, operation, () -> context.limits.excess((excess, limits) ->
                         excess.of("length", memory.byteSize(), "max_mr_size", limits.maxMrSize())), false),
                 () -> context.verbs.registerMemory(handle, memory, requestAddress, mask),
                 h -> new MemoryRegion(this, h, memory, requestAddress, mask, owned),
@@ -434,17 +431,7 @@ public final class ProtectionDomain extends Resource {
 
     /** Makes an address handle, the destination of UD messages ({@code ibv_create_ah}). */
     public AddressHandle addressHandle(AddressAttributes attributes) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment destination = arena.allocate(IbvAhAttr.SIZE, JAVA_LONG.byteAlignment());
-            Structures.ADDRESS.write(attributes, destination);
-            return create(
-                    "ibv_create_ah(" + context.device().name() + ", " + attributes + ")",
-                    () -> context.excess((excess, limits) -> excess
-                            .of("port_num", attributes.port(), "phys_port_cnt", limits.physPortCnt())),
-                    () -> context.verbs.createAddressHandle(handle, destination),
-                    h -> new AddressHandle(this, attributes, h),
-                    this);
-        }
+        return AddressHandle.make(this, attributes);
     }
 
     /**
@@ -463,16 +450,7 @@ public final class ProtectionDomain extends Resource {
      * #addressHandle(int, WorkCompletion, MemorySegment)} for the parameters.
      */
     public AddressAttributes addressOf(int port, WorkCompletion completion, MemorySegment grh) {
-        Ranges.requirePart("the memory given for the global routing header", 0, IbvGrh.SIZE, grh.byteSize());
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment header = arena.allocate(IbvGrh.SIZE, JAVA_LONG.byteAlignment());
-            header.copyFrom(grh.asSlice(0, IbvGrh.SIZE));
-            MemorySegment attributes = arena.allocate(IbvAhAttr.SIZE, JAVA_LONG.byteAlignment());
-            command(
-                    "ibv_init_ah_from_wc(" + context.device().name() + ", port=" + port + ")",
-                    () -> context.verbs.addressFromCompletion(port, completion.structure(), header, attributes));
-            return Structures.ADDRESS.read(attributes);
-        }
+        return AddressHandle.addressOf(this, port, completion, grh);
     }
 
     private void destroy() {

@@ -1,15 +1,11 @@
 package org.kverbs;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.ConnectOptions;
@@ -23,14 +19,11 @@ import org.kverbs.attributes.QueuePairState;
 import org.kverbs.attributes.QueuePairType;
 import org.kverbs.attributes.RateLimit;
 import org.kverbs.attributes.RxHash;
-import org.kverbs.attributes.TransportType;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.Posting;
-import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.Errno;
-import org.kverbs.internal.abi.IbvGid;
 import org.kverbs.internal.abi.IbvQp;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.DriverQueuePairs;
@@ -60,11 +53,7 @@ public final class QueuePair extends Resource {
     private final QueuePairControl control;
     private final SendPoster sends;
     private final ReceivePoster receives;
-    /**
-     * The multicast groups that this queue pair is attached to. The device refuses to destroy a queue pair that is
-     * still attached.
-     */
-    private final Set<Membership> memberships = ConcurrentHashMap.newKeySet();
+    private final MulticastMemberships groups;
 
     QueuePair(
             ProtectionDomain pd,
@@ -91,7 +80,8 @@ public final class QueuePair extends Resource {
         this.sends = new SendPoster(this, ops);
         this.receives =
                 new ReceivePoster(this, "ibv_post_recv", ops, capabilities.maxRecvWr(), capabilities.maxRecvSge());
-        pd.context().eventSources.put(handle, this);
+        this.groups = new MulticastMemberships(this);
+        pd.context().events.add(handle, this);
         lifetime.begin(this, Ending.of(this::describe, this::destroy).quiescing(this::quiesce));
     }
 
@@ -360,14 +350,14 @@ public final class QueuePair extends Resource {
      * @param lid the LID of the group; 0 on Ethernet
      */
     public void attachMulticast(Gid group, int lid) {
-        multicast("ibv_attach_mcast", group, lid, true);
+        groups.attach(group, lid);
     }
 
     /**
      * Detaches a UD queue pair from a multicast group ({@code ibv_detach_mcast}). Closing the queue pair does it too.
      */
     public void detachMulticast(Gid group, int lid) {
-        multicast("ibv_detach_mcast", group, lid, false);
+        groups.detach(group, lid);
     }
 
     /**
@@ -380,58 +370,8 @@ public final class QueuePair extends Resource {
      *     no rules of this kind
      */
     public Flow flow(FlowAttributes attributes) {
-        Context context = pd.context();
-        FlowCounters counters = attributes.counters();
-        if (counters != null && counters.context() != context) {
-            throw new IllegalArgumentException(counters.describe() + " belong to another open device than "
-                    + describe() + "; make both from the same context");
-        }
-        String operation = "ibv_create_flow(" + describe() + ", " + attributes + ")";
-        try (Arena arena = Arena.ofConfined()) {
-            return create(
-                    errno -> context.verbs.has(Feature.FLOW_STEERING.verb())
-                            ? SystemErrors.of(operation, errno) // the device has rules, but not this one
-                            : context.refusal(Feature.FLOW_STEERING, operation, errno),
-                    () -> context.verbs.flows().createFlow(handle, attributes.write(arena)),
-                    h -> new Flow(this, context.verbs.flows(), attributes, h),
-                    counters == null ? new Resource[] {this} : new Resource[] {this, counters});
-        }
+        return Flow.make(this, attributes);
     }
-
-    private void multicast(String call, Gid group, int lid, boolean attach) {
-        var membership = new Membership(group, lid);
-        command(nameOf(call, membership), () -> {
-            int result = multicast(membership, attach);
-            if (result >= 0) {
-                note(membership, attach); // inside the guard, so that a following close leaves every noted group
-            }
-            return result;
-        });
-    }
-
-    private void note(Membership membership, boolean isIn) {
-        if (isIn) {
-            memberships.add(membership);
-        } else {
-            memberships.remove(membership);
-        }
-    }
-
-    private int multicast(Membership membership, boolean attach) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment gid = arena.allocate(IbvGid.SIZE, JAVA_LONG.byteAlignment());
-            Structures.GID.write(membership.group(), gid);
-            return attach
-                    ? pd.context().verbs.attachMulticast(handle, gid, membership.lid())
-                    : pd.context().verbs.detachMulticast(handle, gid, membership.lid());
-        }
-    }
-
-    private String nameOf(String call, Membership membership) {
-        return call + "(" + describe() + ", gid=" + membership.group() + ", lid=" + membership.lid() + ")";
-    }
-
-    private record Membership(Gid group, int lid) {}
 
     /**
      * Posts a list of send requests in one call ({@code ibv_post_send}). Allocates nothing.
@@ -464,17 +404,7 @@ public final class QueuePair extends Resource {
      * @param requests begins operations on the list it is given, which is the queue pair's again when it returns
      */
     public void postWith(Consumer<SendRequests> requests) {
-        SendRequests list = sends.begin();
-        boolean posted = false;
-        try {
-            requests.accept(list);
-            posted = true;
-        } finally {
-            if (!posted) {
-                sends.abandon(list);
-            }
-        }
-        sends.finish(list);
+        sends.postWith(requests);
     }
 
     /**
@@ -520,14 +450,9 @@ public final class QueuePair extends Resource {
     }
 
     private void destroy() {
-        memberships.forEach(this::leave);
+        groups.leaveAll();
         SystemErrors.check("ibv_destroy_qp(" + describe() + ")", pd.context().verbs.destroyQueuePair(handle));
-        pd.context().eventSources.remove(handle, this); // a new queue pair can already have the address
-    }
-
-    private void leave(Membership membership) {
-        SystemErrors.check(nameOf("ibv_detach_mcast", membership), multicast(membership, false));
-        note(membership, false);
+        pd.context().events.remove(handle, this); // a new queue pair can already have the address
     }
 
     @Override

@@ -7,10 +7,10 @@ import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.QueuePairCapabilities;
-import org.kverbs.attributes.QueuePairType;
 import org.kverbs.internal.Guard;
 import org.kverbs.internal.Posting;
 import org.kverbs.internal.Refusal;
@@ -65,6 +65,20 @@ final class SendPoster implements Posting<SendRequests> {
 
     void post(SendRequests requests) {
         requireAll(postAll(requests), requests.size());
+    }
+
+    void postWith(Consumer<SendRequests> requests) {
+        SendRequests list = begin();
+        boolean posted = false;
+        try {
+            requests.accept(list);
+            posted = true;
+        } finally {
+            if (!posted) {
+                abandon(list);
+            }
+        }
+        finish(list);
     }
 
     int tryPost(SendRequests requests) {

@@ -51,7 +51,7 @@ public final class SharedReceiveQueue extends Resource {
         this.handle = handle;
         ReceiveOps ops = pd.context().verbs.sharedReceiveQueueOps(handle);
         this.poster = new ReceivePoster(this, "ibv_post_srq_recv", ops, made.maxWr(), made.maxSge());
-        pd.context().eventSources.put(handle, this);
+        pd.context().events.add(handle, this);
         lifetime.begin(this, Ending.of(this::describe, this::destroy).quiescing(this::quiesce));
     }
 
@@ -139,7 +139,7 @@ public final class SharedReceiveQueue extends Resource {
             Structures.SHARED_RECEIVE_QUEUE.write(wanted, attributes);
             command(
                     "ibv_modify_srq(" + describe() + ", " + wanted + ", mask=" + mask + ")",
-                    () -> pd.context().excess((excess, limits) -> excess
+                    () -> pd.context().limits.excess((excess, limits) -> excess
                             .of("max_wr", wanted.maxWr(), "max_srq_wr", limits.maxSrqWr())),
                     () -> pd.context().verbs.modifySharedReceiveQueue(handle, attributes, mask));
         }
@@ -170,7 +170,7 @@ public final class SharedReceiveQueue extends Resource {
 
     private void destroy() {
         SystemErrors.check("ibv_destroy_srq(" + describe() + ")", pd.context().verbs.destroySharedReceiveQueue(handle));
-        pd.context().eventSources.remove(handle, this); // a new queue can already have the address
+        pd.context().events.remove(handle, this); // a new queue can already have the address
     }
 
     @Override

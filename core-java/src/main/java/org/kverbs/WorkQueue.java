@@ -46,7 +46,7 @@ public final class WorkQueue extends Resource {
         this.number = Memory.at(handle, IbvWq.SIZE).get(JAVA_INT, IbvWq.WQ_NUM);
         this.poster = new ReceivePoster(
                 this, "ibv_post_wq_recv", verbs.workQueueOps(handle), made.maxWr(), made.maxSge());
-        pd.context().eventSources.put(handle, this);
+        pd.context().events.add(handle, this);
         lifetime.begin(this, Ending.of(this::describe, this::destroy).quiescing(poster::close));
     }
 
@@ -169,7 +169,7 @@ public final class WorkQueue extends Resource {
 
     private void destroy() {
         SystemErrors.check("ibv_destroy_wq(" + describe() + ")", verbs.destroyWorkQueue(handle));
-        pd.context().eventSources.remove(handle, this); // a new queue can already have the address
+        pd.context().events.remove(handle, this); // a new queue can already have the address
     }
 
     @Override

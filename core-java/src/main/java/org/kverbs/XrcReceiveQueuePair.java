@@ -36,7 +36,7 @@ public final class XrcReceiveQueuePair extends Resource {
         this.handle = handle;
         this.number = Memory.at(handle, IbvQp.SIZE).get(JAVA_INT, IbvQp.QP_NUM);
         this.control = new QueuePairControl(this, domain.context(), QueuePairType.XRC_RECV, number, handle);
-        domain.context().eventSources.put(handle, this);
+        domain.context().events.add(handle, this);
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
@@ -115,7 +115,7 @@ public final class XrcReceiveQueuePair extends Resource {
     private void destroy() {
         SystemErrors.check(
                 "ibv_destroy_qp(" + describe() + ")", domain.context().verbs.destroyQueuePair(handle));
-        domain.context().eventSources.remove(handle, this); // a new queue pair can already have the address
+        domain.context().events.remove(handle, this); // a new queue pair can already have the address
     }
 
     @Override

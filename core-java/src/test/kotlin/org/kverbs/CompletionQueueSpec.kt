@@ -186,8 +186,8 @@ class CompletionQueueSpec :
             NullBench().use { bench ->
                 repeat(100) { bench.queuePair().close() }
                 val qp = bench.queuePair()
-                bench.context.eventSources.containsValue(qp).shouldBeTrue()
-                bench.context.eventSources.size shouldBe 2 // the queue pair and the completion queue
+                bench.context.events.sources.containsValue(qp).shouldBeTrue()
+                bench.context.events.sources.size shouldBe 2 // the queue pair and the completion queue
             }
         }
     })

@@ -6,6 +6,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Native memory that holds the bytes of inline requests from their encoding to their posting. The C library reads them
@@ -36,10 +37,15 @@ public final class InlineArea {
     /**
      * Copies bytes into this area and returns their address. It is valid until {@link #clear}, as long as this area is
      * reachable.
+     *
+     * @throws InternalError if {@code from} is a mapped file that has been truncated
      */
     public long copy(MemorySegment from, long offset, long length) {
         long place = place(length);
         MemorySegment.copy(from, offset, chunk, place, length);
+        if (from.isMapped()) {
+            Memory.throwPending(); // here, and not where the post holds locks
+        }
         return chunk.address() + place;
     }
 

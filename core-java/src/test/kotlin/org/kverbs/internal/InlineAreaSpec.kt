@@ -1,5 +1,6 @@
 package org.kverbs.internal
 
+import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
@@ -10,8 +11,13 @@ import io.kotest.property.arbitrary.int
 import io.kotest.property.arbitrary.list
 import io.kotest.property.checkAll
 import org.kverbs.internal.memory.Memory
+import java.lang.foreign.Arena
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE
+import java.nio.channels.FileChannel
+import java.nio.file.Files
+import java.nio.file.StandardOpenOption.READ
+import java.nio.file.StandardOpenOption.WRITE
 
 class InlineAreaSpec :
     FunSpec({
@@ -47,5 +53,31 @@ class InlineAreaSpec :
             val first = area.copy(ByteArray(10))
             area.clear()
             area.copy(ByteArray(20)) shouldBe first
+        }
+
+        test("should throw the error of a mapping whose file was cut at the copy, also when the copy is compiled") {
+            val area = InlineArea()
+            val path = Files.createTempFile("kverbs-", ".mapped")
+            var hasReturned = false
+
+            fun copy(from: MemorySegment) {
+                hasReturned = false
+                area.clear()
+                area.copy(from, 0, 8)
+                hasReturned = true
+            }
+            FileChannel.open(path, READ, WRITE).use { file ->
+                Arena.ofShared().use { arena ->
+                    val mapped = file.map(FileChannel.MapMode.READ_WRITE, 0, 4096, arena)
+                    repeat(200_000) { copy(mapped) }
+                    file.truncate(0)
+                    shouldThrow<InternalError> {
+                        copy(mapped)
+                        Runtime.getRuntime().maxMemory() // a late error comes here at the latest
+                    }
+                    hasReturned shouldBe false
+                }
+            }
+            Files.delete(path)
         }
     })

@@ -39,7 +39,7 @@ internal class ReceiveSide(
         pin?.pin()
         try {
             val message = suspendCancellableCoroutine { join(it, memory.length()) }
-            return slots.take(message, memory)
+            return slots.memory.take(message, memory)
         } finally {
             pin?.unpin()
         }

@@ -2,7 +2,6 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.CompletableDeferred
-import org.kverbs.MemorySlice
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionOpcode
 import kotlin.coroutines.CoroutineContext
@@ -30,6 +29,8 @@ internal class ReceiveSlots(
         val length: Long,
     )
 
+    /** The memory of messages that have arrived. */
+    val memory = MessageMemory(stage)
     private val lock = Any()
     private val slots = Array(capacity, ::ReceiveSlot)
     private val free = ArrayDeque(slots.asList())
@@ -190,7 +191,7 @@ internal class ReceiveSlots(
             val keeper = slot.keeper
             release(slot)
             if (receiver is PostedReceive) return receiver
-            letGo(keeper)
+            memory.letGo(keeper)
             if (receivers.remove(receiver)) return receiver
             receivers.removeAll { !isActive(it) }
             if (receivers.size > loose) receivers.removeLast() else null
@@ -227,15 +228,15 @@ internal class ReceiveSlots(
         val keeper: Any?
         val receiver: Any?
         synchronized(lock) {
-            val memory = slot.memory ?: return
+            val posted = slot.memory ?: return
             keeper = slot.keeper
             receiver = slot.owner ?: nextReceiver()
-            message?.arrive(memory, keeper, arrivals++)
+            message?.arrive(posted, keeper, arrivals++)
             release(slot)
             if (receiver == null && message != null) unclaimed.addLast(message)
         }
         if (message == null) {
-            letGo(keeper)
+            memory.letGo(keeper)
             if (receiver != null) end(receiver, checkNotNull(failure))
         } else if (receiver != null) {
             hand(message, receiver)
@@ -280,9 +281,9 @@ internal class ReceiveSlots(
         receive: PostedReceive,
     ) {
         try {
-            bring(message, receive.memory)
+            memory.bring(message, receive.memory)
         } catch (e: RuntimeException) {
-            settle(message)
+            memory.settle(message)
             receive.message.fail(e)
             return
         }
@@ -292,51 +293,7 @@ internal class ReceiveSlots(
     private fun complete(
         receive: CompletableDeferred<Received>,
         message: Received,
-    ): Unit = if (receive.wake(message)) settle(message) else putBack(message)
-
-    /**
-     * Copies a message into its receiver's memory. The receiver calls this; if the copy fails, the message is lost.
-     */
-    fun take(
-        message: Received,
-        into: MemorySlice,
-    ): Received {
-        try {
-            bring(message, into)
-        } finally {
-            settle(message)
-        }
-        return message
-    }
-
-    private fun bring(
-        message: Received,
-        into: MemorySlice,
-    ) {
-        if (!message.isInBuffer) return
-        require(message.length <= into.length()) {
-            "a message of ${message.length} bytes came to an earlier, cancelled receive, and doesn't fit into the " +
-                "${into.length()} bytes" +
-                " of this one; give all receives of a queue buffers of one size"
-        }
-        val from = checkNotNull(message.memory)
-        try {
-            into.memory().copyFrom(from.memory().asSlice(0, message.length))
-        } catch (e: IllegalStateException) {
-            // Another thread has closed the memory, perhaps with its device.
-            throw IllegalStateException("the memory of a receive was closed when its message came", e)
-        }
-    }
-
-    /** Releases the memory of a message that its receiver has got. */
-    private fun settle(message: Received): Unit = letGo(message.leave())
-
-    private fun letGo(keeper: Any?) {
-        when (keeper) {
-            is Chunk -> stage.giveBack(keeper)
-            is RegisteredBuffer -> keeper.unpin()
-        }
-    }
+    ): Unit = if (receive.wake(message)) memory.settle(message) else putBack(message)
 
     /**
      * Gives a message to the receiver that has waited longest, or keeps it for the next one, ahead of all later
@@ -361,7 +318,7 @@ internal class ReceiveSlots(
                 }
                 receiver
             }
-        if (receiver == null) settle(message) else hand(message, receiver)
+        if (receiver == null) memory.settle(message) else hand(message, receiver)
     }
 
     /** Ends a receiver's wait with a failure. */
@@ -395,7 +352,7 @@ internal class ReceiveSlots(
                 release(slot)
             }
         }
-        kept.forEach(::letGo)
+        kept.forEach(memory::letGo)
         ended.forEach { end(it, cause) }
     }
 

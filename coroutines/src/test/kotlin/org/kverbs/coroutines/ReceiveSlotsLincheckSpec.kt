@@ -24,7 +24,7 @@ private class Receiving {
                 if (slot != null) break
             }
             deliver()
-        }.let { slots.take(it, Completions.memory).length }
+        }.let { slots.memory.take(it, Completions.memory).length }
 
     fun send() {
         synchronized(device) { onTheWay++ }

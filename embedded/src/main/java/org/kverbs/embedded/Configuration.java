@@ -13,6 +13,7 @@ import org.kverbs.RdmaException;
 import org.kverbs.embedded.internal.cm.EmbeddedConnectionManager;
 import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.transport.Hca;
+import org.kverbs.embedded.internal.udp.PortSockets;
 import org.kverbs.embedded.internal.udp.UdpPort;
 import org.kverbs.embedded.internal.watch.Watch;
 import org.kverbs.embedded.internal.wire.Icrc;
@@ -204,7 +205,7 @@ final class Configuration {
 
     private static int mtu(InetAddress address) {
         try {
-            NetworkInterface network = UdpPort.networkInterface(address);
+            NetworkInterface network = PortSockets.networkInterface(address);
             int most = network == null ? 1500 : network.getMTU() - HEADERS;
             return Math.clamp(Integer.highestOneBit(Math.max(1, most)), 256, 4096);
         } catch (IOException e) {

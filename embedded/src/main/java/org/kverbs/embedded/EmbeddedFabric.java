@@ -1,7 +1,6 @@
 package org.kverbs.embedded;
 
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
@@ -12,11 +11,10 @@ import org.kverbs.QueuePair;
 import org.kverbs.attributes.AsyncEventType;
 import org.kverbs.embedded.internal.cm.EmbeddedConnectionManager;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.engine.LockedCalls;
 import org.kverbs.embedded.internal.network.InProcessNetwork;
-import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.watch.Watch;
-import org.kverbs.spi.VerbsDevice;
 import org.kverbs.spi.VerbsProvider;
 
 /**
@@ -41,17 +39,12 @@ import org.kverbs.spi.VerbsProvider;
  */
 public final class EmbeddedFabric implements AutoCloseable {
 
-    /** 198.18.0.0, the network for tests of network devices (RFC 2544). */
-    private static final int NETWORK = 198 << 24 | 18 << 16;
-    private static final int LARGEST_MTU = 4096;
-
     private final Engine engine;
+    private final LockedCalls calls;
     private final InProcessNetwork network;
-    private final Random random;
     private final @Nullable VirtualClock clock;
-    private final List<EmbeddedDevice> embedded = new ArrayList<>();
-    private final List<Device> devices = new ArrayList<>();
-    private final EmbeddedProvider provider = EmbeddedProvider.of(this::embedded, this::connectionManager);
+    private final FabricDevices devices;
+    private final EmbeddedProvider provider;
     private final EmbeddedConnectionManager connectionManager;
     private final MisuseLog misuses = new MisuseLog(MisuseLog::warn);
     private @Nullable Watch watch;
@@ -60,9 +53,11 @@ public final class EmbeddedFabric implements AutoCloseable {
 
     private EmbeddedFabric(boolean virtual, Random random) {
         this.engine = new Engine(virtual);
-        this.random = random;
+        this.calls = new LockedCalls(engine);
+        this.devices = new FabricDevices(engine, random);
         this.network = new InProcessNetwork(engine, random);
         this.connectionManager = new EmbeddedConnectionManager(engine, random);
+        this.provider = EmbeddedProvider.of(devices::embedded, this::connectionManager);
         this.clock = virtual ? new VirtualClock(engine) : null;
     }
 
@@ -110,16 +105,13 @@ public final class EmbeddedFabric implements AutoCloseable {
     /** Adds a device as {@link #addDevice()} does, with these semantics and limits. */
     public synchronized Device addDevice(Semantics semantics, DeviceLimits limits) {
         Objects.requireNonNull(limits, "limits");
-        add("embedded" + devices.size(), Objects.requireNonNull(semantics, "semantics"), limits);
-        return devices.getLast();
+        Objects.requireNonNull(semantics, "semantics");
+        add("embedded" + devices.all().size(), semantics, limits);
+        return devices.all().getLast();
     }
 
     synchronized EmbeddedDevice add(String name, Semantics semantics, DeviceLimits limits) {
-        int number = devices.size() + 1;
-        long guid = 0x0200_00ff_fe00_0000L | number;
-        long v4 = 0xffffL << 32 | Integer.toUnsignedLong(NETWORK + number);
-        var gids = new Gids(0xfe80L << 48, guid, 0, v4);
-        var hca = new Hca(name, guid, engine, gids, LARGEST_MTU, new Random(random.nextLong()), semantics, limits);
+        Hca hca = devices.make(name, semantics, limits);
         if (watch != null) {
             hca.watch(watch);
         }
@@ -128,19 +120,13 @@ public final class EmbeddedFabric implements AutoCloseable {
             hca.fail(failures);
         }
         network.add(hca);
-        var device = new EmbeddedDevice(hca);
-        embedded.add(device);
-        devices.add(Device.of(provider, device));
+        EmbeddedDevice device = devices.add(hca, provider);
         connectionManager.add(hca);
         return device;
     }
 
     Engine engine() {
         return engine;
-    }
-
-    private synchronized List<VerbsDevice> embedded() {
-        return List.copyOf(embedded);
     }
 
     /** Returns the provider of this fabric's devices. Its connection manager joins these devices and no others. */
@@ -156,8 +142,8 @@ public final class EmbeddedFabric implements AutoCloseable {
     }
 
     /** Returns the devices in the order in which they were added. */
-    public synchronized List<Device> devices() {
-        return List.copyOf(devices);
+    public List<Device> devices() {
+        return devices.all();
     }
 
     /**
@@ -176,7 +162,7 @@ public final class EmbeddedFabric implements AutoCloseable {
     /** Sets the faults between all devices, from now on. */
     public void setFaults(Faults faults) {
         Objects.requireNonNull(faults, "faults");
-        locked(() -> network.setFaults(faults));
+        calls.run(() -> network.setFaults(faults));
     }
 
     /**
@@ -186,9 +172,9 @@ public final class EmbeddedFabric implements AutoCloseable {
      */
     public void setFaults(Device from, Device to, Faults faults) {
         Objects.requireNonNull(faults, "faults");
-        Hca source = hca(from);
-        Hca target = hca(to);
-        locked(() -> network.setFaults(source, target, faults));
+        Hca source = devices.hca(from);
+        Hca target = devices.hca(to);
+        calls.run(() -> network.setFaults(source, target, faults));
     }
 
     /** Drops all packets between two devices, in both directions, until {@link #heal}. */
@@ -241,7 +227,7 @@ public final class EmbeddedFabric implements AutoCloseable {
         misuses.tell(Objects.requireNonNull(listener, "listener"));
         Watch diagnostics = new Watch(misuses::add);
         watch = diagnostics;
-        locked(() -> embedded.forEach(each -> each.hca().watch(diagnostics)));
+        calls.run(() -> devices.forEach(each -> each.watch(diagnostics)));
     }
 
     /**
@@ -269,16 +255,16 @@ public final class EmbeddedFabric implements AutoCloseable {
      * @throws IllegalArgumentException if the device is not of this fabric
      */
     public Injection inject(Device device, Failure failure) {
-        return inject(hca(device), failure);
+        return inject(devices.hca(device), failure);
     }
 
     private synchronized Injection inject(@Nullable Hca device, Failure failure) {
         var injection = new Injection(Objects.requireNonNull(failure, "failure"));
         InjectedFailures all = failures == null ? new InjectedFailures() : failures;
         failures = all;
-        locked(() -> {
+        calls.run(() -> {
             all.add(device, injection);
-            embedded.forEach(each -> each.hca().fail(all));
+            devices.forEach(each -> each.fail(all));
         });
         return injection;
     }
@@ -293,9 +279,9 @@ public final class EmbeddedFabric implements AutoCloseable {
      * @throws IllegalArgumentException if the device is not of this fabric, or if the event is not an event of a device
      */
     public void raise(Device device, AsyncEventType type) {
-        Hca source = hca(device);
+        Hca source = devices.hca(device);
         RaisableEvents.requireOfDevice(type);
-        locked(() -> {
+        calls.run(() -> {
             if (type == AsyncEventType.DEVICE_FATAL) {
                 network.remove(source);
             }
@@ -312,9 +298,9 @@ public final class EmbeddedFabric implements AutoCloseable {
      *     event of a queue pair
      */
     public void raise(QueuePair queuePair, AsyncEventType type) {
-        Hca source = hca(queuePair.protectionDomain().context().device());
+        Hca source = devices.hca(queuePair.protectionDomain().context().device());
         RaisableEvents.requireOfQueuePair(type);
-        locked(() -> {
+        calls.run(() -> {
             if (!source.raise(queuePair.number(), type.code())) {
                 throw new IllegalArgumentException(queuePair.describe() + " is closed");
             }
@@ -333,8 +319,8 @@ public final class EmbeddedFabric implements AutoCloseable {
 
     /** Cuts a device off from its peers for ever. The device itself does not notice. */
     public void kill(Device device) {
-        Hca dead = hca(device);
-        locked(() -> network.remove(dead));
+        Hca dead = devices.hca(device);
+        calls.run(() -> network.remove(dead));
     }
 
     /**
@@ -368,34 +354,12 @@ public final class EmbeddedFabric implements AutoCloseable {
 
     /** Returns how many packets faults have dropped, duplicated, reordered or damaged so far. */
     public long faultsInjected() {
-        engine.enter();
-        try {
-            return network.faultsInjected();
-        } finally {
-            engine.leave();
-        }
+        return calls.find(network::faultsInjected);
     }
 
     private void setUp(Device device, boolean up) {
-        Hca changed = hca(device);
-        locked(() -> changed.setUp(up));
-    }
-
-    private synchronized Hca hca(Device device) {
-        int index = devices.indexOf(device);
-        if (index < 0) {
-            throw new IllegalArgumentException(device.name() + " is not a device of this fabric");
-        }
-        return embedded.get(index).hca();
-    }
-
-    private void locked(Runnable action) {
-        engine.enter();
-        try {
-            action.run();
-        } finally {
-            engine.leave();
-        }
+        Hca changed = devices.hca(device);
+        calls.run(() -> changed.setUp(up));
     }
 
     /**

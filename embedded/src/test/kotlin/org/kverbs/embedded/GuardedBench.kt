@@ -13,6 +13,7 @@ import org.kverbs.attributes.QueuePairType
 import org.kverbs.embedded.internal.wire.Opcode.RC_ACK
 import org.kverbs.embedded.internal.wire.Opcode.RC_WRITE_ONLY
 import java.lang.foreign.ValueLayout.JAVA_BYTE
+import java.time.Duration
 
 /** A [PeerBench] for a peer that misbehaves: its memory is painted, and a second queue pair has an honest peer. */
 internal class GuardedBench(
@@ -50,6 +51,16 @@ internal class GuardedBench(
         meeting.memory().fill(UNTOUCHED)
     }
 
+    /** Takes the completions: id and status. */
+    fun results(): List<kotlin.Pair<Long, WorkCompletionStatus>> = poll().map { it.workRequestId() to it.status() }
+
+    /** Checks that the queue pair is in the error state and silent. */
+    fun ended(writable: LongRange = LongRange.EMPTY) {
+        unharmed(QueuePairState.ERR, writable)
+        arrive(RC_ACK, 0) { syndrome = NAK_SEQUENCE }.shouldBeEmpty()
+        pass(LONG).shouldBeEmpty()
+    }
+
     /** Lets the honest peer write to the end of the region, and the device write back. */
     private fun exchange() {
         arrive(RC_WRITE_ONLY, exchanged) {
@@ -78,5 +89,9 @@ internal class GuardedBench(
         /** The byte that fills untouched memory. */
         const val UNTOUCHED: Byte = 0x33
         private const val BYTES = 8
+        private const val NAK_SEQUENCE = 0x60
+
+        /** Long enough for all retries of a queue pair whose timeout is 4 ms. */
+        private val LONG = Duration.ofMillis(100)
     }
 }

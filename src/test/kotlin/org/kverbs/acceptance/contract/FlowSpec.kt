@@ -8,7 +8,6 @@ import org.kverbs.FlowAttributesBuilder
 import org.kverbs.FlowCounters
 import org.kverbs.RdmaSystemException
 import org.kverbs.WorkCompletionOpcode.RECV
-import org.kverbs.WorkCompletionOpcode.SEND
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkRequestException
 import org.kverbs.acceptance.contract.Capability.FLOW_COUNTERS
@@ -298,13 +297,6 @@ private fun Bench.frameEnds(count: Int): List<End> =
     List(count) { end(RAW_PACKET).apply { qp.activate(ConnectOptions.DEFAULTS) } }
 
 private fun End.receive(vararg ids: Long) = ids.forEach { qp.postReceive(it, mr.slice(0, 8_192)) }
-
-/** Sends a frame, and waits until it was sent. */
-private fun End.transmit(frame: ByteArray) {
-    mr.put(frame, 8_192)
-    post { send(77).from(mr.slice(8_192, frame.size.toLong())).signaled() }
-    cq.takeOne().shouldBeDone(77, SEND, qp)
-}
 
 /** Returns whether a queue pair receives a frame by a rule. */
 private fun Bench.received(

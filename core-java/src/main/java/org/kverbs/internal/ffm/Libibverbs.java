@@ -7,8 +7,9 @@ import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.ffm.NativeLibrary.Function;
 
 /**
- * The exported functions of libibverbs.so.1, one method each. Pointers are {@code long}. A comment at each method names
- * the error convention of its function. The result here is always {@code -errno} if it is negative.
+ * The exported functions of libibverbs.so.1, one method each; a few newer ones are in the classes that call them, such
+ * as {@link NativeImports}. Pointers are {@code long}. A comment at each method names the error convention of its
+ * function. The result here is always {@code -errno} if it is negative.
  */
 final class Libibverbs {
 
@@ -63,17 +64,8 @@ final class Libibverbs {
     private final Function isForkInitialized = library.function("ibv_is_fork_initialized", 35);
     private final Function forkInit = library.function("ibv_fork_init");
     private final Function getDeviceIndex = library.function("ibv_get_device_index", 30);
-    private final Function queryPortSpeed = library.function("ibv_query_port_speed", 62);
     private final Function resolveEthL2FromGid = library.function("ibv_resolve_eth_l2_from_gid");
-    private final Function queryEce = library.function("ibv_query_ece", 31);
-    private final Function setEce = library.function("ibv_set_ece", 31);
     private final Function importDevice = library.function("ibv_import_device", 31);
-    private final Function importPd = library.function("ibv_import_pd", 31);
-    private final Function unimportPd = library.function("ibv_unimport_pd", 31);
-    private final Function importMr = library.function("ibv_import_mr", 31);
-    private final Function unimportMr = library.function("ibv_unimport_mr", 31);
-    private final Function importDm = library.function("ibv_import_dm", 35);
-    private final Function unimportDm = library.function("ibv_unimport_dm", 35);
     private final Function queryQpDataInOrder = library.function("ibv_query_qp_data_in_order", 36);
     private final Function qpToQpEx = library.function("ibv_qp_to_qp_ex", 24);
 
@@ -357,16 +349,6 @@ final class Libibverbs {
         return (int) Downcalls.call(getDeviceIndex.address(), device);
     }
 
-    /** Returns whether this release has {@link #queryPortSpeed}. */
-    boolean hasPortSpeed() {
-        return queryPortSpeed.isPresent();
-    }
-
-    // man 3 ibv_query_port_speed: 0 or errno
-    int queryPortSpeed(long context, int port, long speed) {
-        return Downcalls.status(Downcalls.withErrno(queryPortSpeed.address(), context, port, speed));
-    }
-
     // no man page; verbs.c: 0, -1 with errno, or a negative errno
     int resolveEthL2FromGid(long context, long address, long mac, long vlan) {
         return Downcalls.status(Downcalls.withErrno(resolveEthL2FromGid.address(), context, address, mac, vlan));
@@ -377,50 +359,5 @@ final class Libibverbs {
         return importDevice.isPresent()
                 ? Downcalls.pointer(importDevice.address(), commandDescriptor)
                 : -Errno.ENOSYS;
-    }
-
-    // man 3 ibv_import_mr: pointer or NULL with errno
-    long importPd(long context, int handle) {
-        return importPd.isPresent() ? Downcalls.pointer(importPd.address(), context, handle) : -Errno.ENOSYS;
-    }
-
-    // man 3 ibv_import_mr: void
-    void unimportPd(long pd) {
-        Downcalls.call(unimportPd.address(), pd);
-    }
-
-    // man 3 ibv_import_mr: pointer or NULL with errno
-    long importMr(long pd, int handle) {
-        return importMr.isPresent() ? Downcalls.pointer(importMr.address(), pd, handle) : -Errno.ENOSYS;
-    }
-
-    // man 3 ibv_import_mr: void
-    void unimportMr(long mr) {
-        Downcalls.call(unimportMr.address(), mr);
-    }
-
-    // man 3 ibv_import_dm: pointer or NULL with errno
-    long importDm(long context, int handle) {
-        return importDm.isPresent() ? Downcalls.pointer(importDm.address(), context, handle) : -Errno.ENOSYS;
-    }
-
-    // man 3 ibv_import_dm: void
-    void unimportDm(long dm) {
-        Downcalls.call(unimportDm.address(), dm);
-    }
-
-    /** Returns whether this release has {@link #queryEce} and {@link #setEce}. */
-    boolean hasEce() {
-        return setEce.isPresent();
-    }
-
-    // man 3 ibv_query_ece: 0 or errno
-    int queryEce(long qp, long ece) {
-        return Downcalls.status(Downcalls.withErrno(queryEce.address(), qp, ece));
-    }
-
-    // man 3 ibv_set_ece: 0 or errno
-    int setEce(long qp, long ece) {
-        return Downcalls.status(Downcalls.withErrno(setEce.address(), qp, ece));
     }
 }

@@ -1,22 +1,9 @@
 package org.kverbs.internal.ffm;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import org.kverbs.internal.abi.Errno;
-import org.kverbs.internal.abi.IbvCompChannel;
 import org.kverbs.internal.abi.IbvContext;
-import org.kverbs.internal.abi.IbvDeviceAttr;
-import org.kverbs.internal.abi.IbvGidEntry;
-import org.kverbs.internal.abi.IbvQp;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ClockVerbs;
 import org.kverbs.spi.CompletionCounterVerbs;
@@ -43,8 +30,6 @@ import org.kverbs.spi.XrcVerbs;
  */
 final class NativeContext implements VerbsContext {
 
-    private static final ValueLayout.OfShort BIG_SHORT = JAVA_SHORT.withOrder(ByteOrder.BIG_ENDIAN);
-
     private final Libibverbs verbs;
     private final long context;
     private final ContextTables tables;
@@ -53,9 +38,9 @@ final class NativeContext implements VerbsContext {
     /** True if posts and polls are made by critical calls, since the driver never enters the kernel in them. */
     private final boolean isShort;
     private final int asyncFd;
-    /** The addresses of the extended completion queues. */
-    private final Set<Long> extendedQueues = ConcurrentHashMap.newKeySet();
     private final WaitableFds channels = new WaitableFds();
+    private final NativeQueries queries;
+    private final NativeCompletions completions;
     private final NativeImports imports;
     private final NativeCompletionCounters completionCounters;
     private final FlowVerbs flows;
@@ -66,6 +51,8 @@ final class NativeContext implements VerbsContext {
         this.verbs = verbs;
         this.context = context;
         this.tables = new ContextTables(context);
+        this.queries = new NativeQueries(this, verbs, context, tables);
+        this.completions = new NativeCompletions(verbs, context, tables, channels);
         this.memory = new NativeOptionalMemory(verbs, context, tables);
         this.xrc = new NativeXrc(tables, context);
         this.imports = new NativeImports(verbs, context);
@@ -120,7 +107,7 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public DriverVerbs driver() {
-        return new NativeDriverVerbs(verbs, tables, extendedQueues);
+        return new NativeDriverVerbs(verbs, tables, completions.extended);
     }
 
     @Override
@@ -180,18 +167,12 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public int queryDeviceEx(MemorySegment attributes) {
-        int result = tables.queryDeviceEx(attributes);
-        if (result != -Errno.EOPNOTSUPP && result != -Errno.ENOSYS) {
-            return result;
-        }
-        attributes.fill((byte) 0);
-        return queryDevice(attributes.asSlice(0, IbvDeviceAttr.SIZE)); // orig_attr is the first member
+        return queries.deviceEx(attributes);
     }
 
     @Override
     public int queryPort(int port, MemorySegment attributes) {
-        int result = tables.queryPort(port, attributes);
-        return result == -Errno.EOPNOTSUPP ? verbs.queryPort(context, port, attributes.address()) : result;
+        return queries.port(port, attributes);
     }
 
     @Override
@@ -201,34 +182,22 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public int queryGidEntry(int port, int index, MemorySegment entry) {
-        return verbs.hasGidEntries()
-                ? verbs.queryGidEx(context, port, index, entry.address(), IbvGidEntry.SIZE)
-                : new SysfsGids(this, context).queryEntry(port, index, entry);
+        return queries.gidEntry(port, index, entry);
     }
 
     @Override
     public int queryGidTable(MemorySegment entries) {
-        long room = entries.byteSize() / IbvGidEntry.SIZE;
-        return verbs.hasGidTable()
-                ? verbs.queryGidTable(context, entries.address(), room, IbvGidEntry.SIZE)
-                : new SysfsGids(this, context).queryTable(entries);
+        return queries.gidTable(entries);
     }
 
     @Override
     public int queryPkey(int port, int index) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment pkey = arena.allocate(JAVA_SHORT);
-            int result = verbs.queryPkey(context, port, index, pkey.address());
-            return result < 0 ? result : Short.toUnsignedInt(pkey.get(BIG_SHORT, 0));
-        }
+        return queries.pkey(port, index);
     }
 
     @Override
     public int pkeyIndex(int port, int pkey) {
-        int bigEndian = ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN
-                ? pkey
-                : Short.toUnsignedInt(Short.reverseBytes((short) pkey));
-        return verbs.getPkeyIndex(context, port, bigEndian);
+        return queries.pkeyIndex(port, pkey);
     }
 
     @Override
@@ -278,39 +247,22 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public long createCompletionChannel() {
-        long channel = verbs.createCompChannel(context);
-        if (channel < 0) {
-            return channel;
-        }
-        int result = channels.add(channel, completionChannelFd(channel));
-        if (result < 0) {
-            verbs.destroyCompChannel(channel);
-            return result;
-        }
-        return channel;
+        return completions.createChannel();
     }
 
     @Override
     public int destroyCompletionChannel(long channel) {
-        return channels.remove(channel, () -> verbs.destroyCompChannel(channel));
+        return completions.destroyChannel(channel);
     }
 
     @Override
     public int completionChannelFd(long channel) {
-        return Memory.at(channel, IbvCompChannel.SIZE)
-                .get(JAVA_INT, IbvCompChannel.FD);
+        return NativeCompletions.fd(channel);
     }
 
     @Override
     public long awaitCompletionEvent(long channel, long timeoutNanos) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment cq = arena.allocate(2 * ADDRESS.byteSize(), ADDRESS.byteAlignment());
-            int result = channels.await(
-                    channel,
-                    timeoutNanos,
-                    () -> verbs.getCqEvent(channel, cq.address(), cq.address() + ADDRESS.byteSize()));
-            return result <= 0 ? result : cq.get(JAVA_LONG, 0);
-        }
+        return completions.await(channel, timeoutNanos);
     }
 
     @Override
@@ -330,11 +282,7 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public long createCompletionQueueEx(MemorySegment initAttributes) {
-        long cq = tables.createCqEx(initAttributes);
-        if (cq > 0) {
-            extendedQueues.add(cq);
-        }
-        return cq;
+        return completions.createExtended(initAttributes);
     }
 
     @Override
@@ -349,12 +297,7 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public int destroyCompletionQueue(long cq) {
-        boolean wasExtended = extendedQueues.remove(cq); // before a new queue can get the address
-        int result = verbs.destroyCq(cq);
-        if (result < 0 && wasExtended) {
-            extendedQueues.add(cq);
-        }
-        return result;
+        return completions.destroy(cq);
     }
 
     @Override
@@ -439,17 +382,7 @@ final class NativeContext implements VerbsContext {
                 qp,
                 tables.function(IbvContext.OPS_POST_SEND),
                 tables.function(IbvContext.OPS_POST_RECV),
-                isShort && !usesExtendedQueue(qp));
-    }
-
-    /**
-     * Returns whether a post of this queue pair can meet the lock of its completion queue held by a thread that stopped
-     * at a safepoint during an extended poll. A critical post would spin on the lock and keep the safepoint from
-     * ending.
-     */
-    private boolean usesExtendedQueue(long qp) {
-        return extendedQueues.contains(Memory.getLong(qp + IbvQp.SEND_CQ))
-                || extendedQueues.contains(Memory.getLong(qp + IbvQp.RECV_CQ));
+                isShort && !completions.areExtendedFor(qp));
     }
 
     @Override

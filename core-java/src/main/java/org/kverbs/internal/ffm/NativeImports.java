@@ -2,14 +2,38 @@ package org.kverbs.internal.ffm;
 
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvContext;
+import org.kverbs.internal.ffm.NativeLibrary.Function;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.ImportVerbs;
 
 /** The calls of a device of libibverbs that share its objects with other contexts. */
-record NativeImports(Libibverbs verbs, long context) implements ImportVerbs {
+final class NativeImports implements ImportVerbs {
 
     /** A handle that the kernel gives to no object. */
     private static final int NO_OBJECT = -1;
+
+    private final long context;
+    private final Function importPd;
+    private final Function unimportPd;
+    private final Function importMr;
+    private final Function unimportMr;
+    private final Function importDm;
+    private final Function unimportDm;
+
+    NativeImports(Libibverbs verbs, long context) {
+        this.context = context;
+        this.importPd = verbs.function("ibv_import_pd", 31);
+        this.unimportPd = verbs.function("ibv_unimport_pd", 31);
+        this.importMr = verbs.function("ibv_import_mr", 31);
+        this.unimportMr = verbs.function("ibv_unimport_mr", 31);
+        this.importDm = verbs.function("ibv_import_dm", 35);
+        this.unimportDm = verbs.function("ibv_unimport_dm", 35);
+    }
+
+    // man 3 ibv_import_mr, for all three kinds: pointer or NULL with errno; ENOSYS if this release has no such call
+    private static long imported(Function call, long from, int handle) {
+        return call.isPresent() ? Downcalls.pointer(call.address(), from, handle) : -Errno.ENOSYS;
+    }
 
     /**
      * Returns whether the driver imports objects. libibverbs keeps the driver's functions to itself, so this tries to
@@ -35,31 +59,31 @@ record NativeImports(Libibverbs verbs, long context) implements ImportVerbs {
 
     @Override
     public long importPd(int handle) {
-        return verbs.importPd(context, handle);
+        return imported(importPd, context, handle);
     }
 
     @Override
     public void unimportPd(long pd) {
-        verbs.unimportPd(pd);
+        Downcalls.call(unimportPd.address(), pd);
     }
 
     @Override
     public long importMemory(long pd, int handle) {
-        return verbs.importMr(pd, handle);
+        return imported(importMr, pd, handle);
     }
 
     @Override
     public void unimportMemory(long mr) {
-        verbs.unimportMr(mr);
+        Downcalls.call(unimportMr.address(), mr);
     }
 
     @Override
     public long importDeviceMemory(int handle) {
-        return verbs.importDm(context, handle);
+        return imported(importDm, context, handle);
     }
 
     @Override
     public void unimportDeviceMemory(long dm) {
-        verbs.unimportDm(dm);
+        Downcalls.call(unimportDm.address(), dm);
     }
 }

@@ -5,19 +5,32 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.ffm.NativeLibrary.Function;
 import org.kverbs.spi.PortVerbs;
 
 /** Further questions about the ports of an open device of libibverbs. */
-record NativePorts(Libibverbs verbs, long context) implements PortVerbs {
+final class NativePorts implements PortVerbs {
 
+    private final Libibverbs verbs;
+    private final long context;
+    private final Function queryPortSpeed;
+
+    NativePorts(Libibverbs verbs, long context) {
+        this.verbs = verbs;
+        this.context = context;
+        this.queryPortSpeed = verbs.function("ibv_query_port_speed", 62);
+    }
+
+    // man 3 ibv_query_port_speed: 0 or errno
     @Override
     public long queryPortSpeed(int port) {
-        if (!verbs.hasPortSpeed()) {
+        if (!queryPortSpeed.isPresent()) {
             return -Errno.ENOSYS;
         }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment speed = arena.allocate(JAVA_LONG);
-            int result = verbs.queryPortSpeed(context, port, speed.address());
+            int result = Downcalls.status(
+                    Downcalls.withErrno(queryPortSpeed.address(), context, port, speed.address()));
             return result < 0 ? result : speed.get(JAVA_LONG, 0);
         }
     }

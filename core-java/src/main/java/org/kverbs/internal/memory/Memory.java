@@ -88,4 +88,13 @@ public final class Memory {
     public static void copy(long from, long to, long length) {
         MemorySegment.copy(Everything.SEGMENT, from, Everything.SEGMENT, to, length);
     }
+
+    /**
+     * Throws the pending InternalError of this thread, if there is one. If a mapped file has been truncated, compiled
+     * code does not throw the error at the touch of the memory, but where the thread next reaches a safepoint or
+     * returns from native code.
+     */
+    public static void throwPending() {
+        Runtime.getRuntime().maxMemory(); // any native method that the JIT does not replace by an intrinsic
+    }
 }

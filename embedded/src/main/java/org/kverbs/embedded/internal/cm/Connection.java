@@ -1,6 +1,5 @@
 package org.kverbs.embedded.internal.cm;
 
-import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.cm.Message.Drep;
 import org.kverbs.embedded.internal.cm.Message.Dreq;
@@ -20,35 +19,13 @@ import org.kverbs.internal.abi.Errno;
  */
 final class Connection extends Event {
 
-    /** Gets the events of a connection. */
-    interface Owner {
-        /** The peer accepts; {@link #establish} must follow. */
-        void replied(Rep rep);
-
-        void established();
-
-        void rejected(int reason, byte[] privateData);
-
-        /** The peer did not answer. */
-        void unreachable();
-
-        /** The connection has ended, with status 0, or with -ETIMEDOUT if the peer did not confirm the end. */
-        void disconnected(int status);
-
-        /** No packet of the connection can be in the network any more. */
-        void timewaitOver();
-    }
-
-    private static final byte[] NOTHING = {};
-
     final Remote remote;
     final int localId;
     final long transaction;
     private final Agent agent;
-    private @Nullable Owner owner;
+    private @Nullable ConnectionOwner owner;
     private ConnectionState state;
     private int localQpn;
-    private int remoteId;
     private long remoteGuid;
     private int remoteQpn;
     /** How long packets can be in the network after the end: the queue pair's timeout, 4.096 us * 2^n. */
@@ -59,6 +36,7 @@ final class Connection extends Event {
     private @Nullable Message sent;
     private int retries;
     final Confirmation confirmation;
+    private final Outbox outbox;
 
     private Connection(Agent agent, Remote remote, long transaction, ConnectionState state) {
         this.agent = agent;
@@ -66,11 +44,12 @@ final class Connection extends Event {
         this.localId = agent.freshId();
         this.confirmation = new Confirmation(agent.engine());
         this.transaction = transaction;
+        this.outbox = new Outbox(remote, transaction, localId, confirmation);
         this.state = state;
     }
 
     /** Makes the active side, before {@link #request}. */
-    static Connection active(Agent agent, Remote remote, Owner owner) {
+    static Connection active(Agent agent, Remote remote, ConnectionOwner owner) {
         var connection = new Connection(agent, remote, agent.freshTransaction(), ConnectionState.REQ_SENT);
         connection.owner = owner;
         return connection;
@@ -91,12 +70,12 @@ final class Connection extends Event {
     }
 
     private void peer(int id, long guid, int qpn) {
-        remoteId = id;
+        outbox.peer(id);
         remoteGuid = guid;
         remoteQpn = qpn;
     }
 
-    void ownedBy(Owner other) {
+    void ownedBy(ConnectionOwner other) {
         owner = other;
     }
 
@@ -109,7 +88,7 @@ final class Connection extends Event {
     }
 
     int remoteId() {
-        return remoteId;
+        return outbox.peer();
     }
 
     long remoteGuid() {
@@ -145,7 +124,7 @@ final class Connection extends Event {
         if (state != ConnectionState.REQ_RECEIVED && state != ConnectionState.REP_RECEIVED) {
             return -Errno.EINVAL;
         }
-        refuse(reason, privateData);
+        outbox.refuse(state, reason, privateData);
         finish();
         return 0;
     }
@@ -156,7 +135,7 @@ final class Connection extends Event {
             return -Errno.EINVAL;
         }
         state = ConnectionState.ESTABLISHED;
-        sendRtu();
+        outbox.sendRtu();
         return 0;
     }
 
@@ -176,11 +155,11 @@ final class Connection extends Event {
         switch (state) {
             case REP_SENT, ESTABLISHED -> {
                 state = ConnectionState.DREQ_SENT;
-                sendUntilAnswered(new Dreq(localId, remoteId, remoteQpn, NOTHING));
+                sendUntilAnswered(outbox.dreq(remoteQpn));
             }
-            case REP_RECEIVED -> reject(Reject.CONSUMER, NOTHING);
+            case REP_RECEIVED -> reject(Reject.CONSUMER, Outbox.NOTHING);
             case DREQ_RECEIVED -> {
-                sendDrep();
+                outbox.sendDrep();
                 waitForTheLast();
             }
             default -> {
@@ -201,11 +180,11 @@ final class Connection extends Event {
         owner = null;
         switch (state) {
             case REQ_SENT -> {
-                refuse(Reject.TIMEOUT, NOTHING);
+                outbox.refuse(state, Reject.TIMEOUT, Outbox.NOTHING);
                 finish();
             }
             case REQ_RECEIVED, REP_SENT, REP_RECEIVED -> {
-                refuse(Reject.CONSUMER, NOTHING);
+                outbox.refuse(state, Reject.CONSUMER, Outbox.NOTHING);
                 finish();
             }
             default -> disconnect();
@@ -220,8 +199,7 @@ final class Connection extends Event {
 
     /** Ends in favour of a newer half-open connection. The peer may believe that it is connected, so it gets a REJ. */
     void giveWay() {
-        var rej = new Rej(localId, remoteId, Message.ABOUT_OTHER, Reject.NO_RESOURCES, NOTHING, NOTHING);
-        agent.answerStranger(remote, transaction, rej);
+        agent.answerStranger(remote, transaction, outbox.rej(Reject.NO_RESOURCES));
         giveUp();
     }
 
@@ -232,7 +210,7 @@ final class Connection extends Event {
             return;
         }
         if (state == ConnectionState.REQ_RECEIVED) {
-            answer(new Mra(localId, remoteId, Message.ABOUT_REQ, Timers.SERVICE, NOTHING));
+            outbox.answer(outbox.mra(Message.ABOUT_REQ));
         } else if (state == ConnectionState.REP_SENT) {
             sendAgain();
         }
@@ -264,9 +242,9 @@ final class Connection extends Event {
                 owner.replied(rep);
             }
         } else if (state == ConnectionState.REP_RECEIVED) {
-            remote.send(transaction, new Mra(localId, remoteId, Message.ABOUT_REP, Timers.SERVICE, NOTHING));
+            outbox.send(outbox.mra(Message.ABOUT_REP));
         } else if (state == ConnectionState.ESTABLISHED) {
-            sendRtu();
+            outbox.sendRtu();
         }
     }
 
@@ -279,7 +257,7 @@ final class Connection extends Event {
     }
 
     private void rejected(Rej rej) {
-        Owner told = owner;
+        ConnectionOwner told = owner;
         switch (state) {
             case REQ_SENT, REQ_RECEIVED, REP_SENT, REP_RECEIVED -> {
                 finish();
@@ -317,10 +295,10 @@ final class Connection extends Event {
                 }
             }
             case DREQ_SENT -> {
-                sendDrep();
+                outbox.sendDrep();
                 disconnected(0);
             }
-            case TIMEWAIT -> sendDrep();
+            case TIMEWAIT -> outbox.sendDrep();
             default -> {
                 // The owner has not answered the first DREQ yet.
             }
@@ -328,7 +306,7 @@ final class Connection extends Event {
     }
 
     private void disconnected(int status) {
-        Owner told = owner;
+        ConnectionOwner told = owner;
         waitForTheLast();
         if (told != null) {
             told.disconnected(status);
@@ -346,41 +324,13 @@ final class Connection extends Event {
     private void sendAgain() {
         if (sent != null) {
             agent.engine().schedule(this, answerTime);
-            answer(sent);
-        }
-    }
-
-    private void answer(Message message) {
-        if (confirmation.answer()) {
-            remote.send(transaction, message);
+            outbox.answer(sent);
         }
     }
 
     private void answered() {
         sent = null;
         agent.engine().cancel(this);
-    }
-
-    private void sendRtu() {
-        remote.send(transaction, new Rtu(localId, remoteId, NOTHING));
-    }
-
-    private void sendDrep() {
-        remote.send(transaction, new Drep(localId, remoteId, NOTHING));
-    }
-
-    private void refuse(int reason, byte[] privateData) {
-        int about = switch (state) {
-            case REQ_RECEIVED -> Message.ABOUT_REQ;
-            case REP_RECEIVED -> Message.ABOUT_REP;
-            default -> Message.ABOUT_OTHER;
-        };
-        // The passive side may not know our id yet: it finds the connection by our device's GUID (IBA volume 1,
-        // 12.6.7.2).
-        byte[] information = reason == Reject.TIMEOUT
-                ? ByteBuffer.allocate(Long.BYTES).putLong(remote.port().device().guid()).array()
-                : NOTHING;
-        answer(new Rej(localId, remoteId, about, reason, information, privateData));
     }
 
     private void waitForTheLast() {
@@ -413,7 +363,7 @@ final class Connection extends Event {
         } else if (state == ConnectionState.DREQ_SENT) {
             disconnected(-Errno.ETIMEDOUT);
         } else {
-            refuse(Reject.TIMEOUT, NOTHING);
+            outbox.refuse(state, Reject.TIMEOUT, Outbox.NOTHING);
             giveUp();
         }
     }
@@ -426,7 +376,7 @@ final class Connection extends Event {
     }
 
     private void giveUp() {
-        Owner told = owner;
+        ConnectionOwner told = owner;
         finish();
         if (told != null) {
             told.unreachable();

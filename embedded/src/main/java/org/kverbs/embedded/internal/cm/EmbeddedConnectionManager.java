@@ -7,11 +7,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.locks.Condition;
-import java.util.function.IntSupplier;
-import java.util.function.LongSupplier;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.engine.LockedCalls;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvEce;
@@ -26,6 +25,7 @@ import org.kverbs.spi.ConnectionManager;
 public final class EmbeddedConnectionManager implements ConnectionManager {
 
     private final Engine engine;
+    private final LockedCalls calls;
     final Host host;
     private final Map<Long, EventChannel> channels = new HashMap<>();
     /** Events that the program took and has not acknowledged. */
@@ -38,16 +38,16 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
     /** @param random draws connection ids, packet sequence numbers and ports */
     public EmbeddedConnectionManager(Engine engine, Random random) {
         this.engine = engine;
+        this.calls = new LockedCalls(engine);
         this.host = new Host(engine, random);
         this.acknowledged = engine.condition();
     }
 
     /** Adds a device of the same engine: answers its connection requests, and lets ids use it. */
     public void add(Hca device) {
-        locked(() -> {
+        calls.run(() -> {
             device.gsi().serve(host.agent);
             host.devices.add(device);
-            return 0;
         });
     }
 
@@ -66,51 +66,23 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
      * starts from now on.
      */
     public void limitHalfOpen(int most) {
-        locked(() -> host.mostHalfOpen = most);
+        calls.run(() -> host.mostHalfOpen = most);
     }
 
     @Override
     public List<String> deviceNames() {
-        engine.enter();
-        try {
-            return host.devices.all().stream().map(Hca::name).toList();
-        } finally {
-            engine.leave();
-        }
-    }
-
-    private int locked(IntSupplier action) {
-        engine.enter();
-        try {
-            return action.getAsInt();
-        } finally {
-            engine.leave();
-        }
-    }
-
-    private long lockedLong(LongSupplier action) {
-        engine.enter();
-        try {
-            return action.getAsLong();
-        } finally {
-            engine.leave();
-        }
+        return calls.find(() -> host.devices.all().stream().map(Hca::name).toList());
     }
 
     private int with(long id, ToIntFunction<Id> action) {
-        return locked(() -> {
+        return calls.call(() -> {
             Id found = host.ids.get(id);
             return found == null ? -Errno.EINVAL : action.applyAsInt(found);
         });
     }
 
     private @Nullable EventChannel channel(long handle) {
-        engine.enter();
-        try {
-            return channels.get(handle);
-        } finally {
-            engine.leave();
-        }
+        return calls.find(() -> channels.get(handle));
     }
 
     @Override
@@ -124,7 +96,7 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
     }
 
     private long openChannel(@Nullable String device) {
-        return lockedLong(() -> {
+        return calls.make(() -> {
             var channel = new EventChannel(engine, device);
             channels.put(channel.handle(), channel);
             return channel.handle();
@@ -133,7 +105,7 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
 
     @Override
     public int destroyEventChannel(long channel) {
-        return locked(() -> {
+        return calls.call(() -> {
             EventChannel found = channels.remove(channel);
             if (found == null) {
                 return -Errno.EINVAL;
@@ -171,7 +143,7 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
 
     @Override
     public int ackEvent(long event) {
-        return locked(() -> {
+        return calls.call(() -> {
             CmEvent found = taken.remove(event);
             if (found == null) {
                 return -Errno.EINVAL;
@@ -192,7 +164,7 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
 
     @Override
     public long createId(long channel, int portSpace) {
-        return lockedLong(() -> {
+        return calls.make(() -> {
             EventChannel found = channels.get(channel);
             if (portSpace == RdmaPortSpace.RDMA_PS_IPOIB || portSpace == RdmaPortSpace.RDMA_PS_IB) {
                 return -Errno.EOPNOTSUPP;
@@ -235,13 +207,10 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
 
     @Override
     public @Nullable String deviceName(long id) {
-        engine.enter();
-        try {
+        return calls.find(() -> {
             Id found = host.ids.get(id);
             return found == null ? null : found.deviceName();
-        } finally {
-            engine.leave();
-        }
+        });
     }
 
     @Override
@@ -400,7 +369,7 @@ public final class EmbeddedConnectionManager implements ConnectionManager {
 
     @Override
     public long queryAddressInfo(long id) {
-        return lockedLong(() -> {
+        return calls.make(() -> {
             Id found = host.ids.get(id);
             return found == null ? -Errno.EINVAL : queries.take(found);
         });

@@ -16,7 +16,7 @@ import org.kverbs.internal.abi.RdmaLimits;
  * Joins an id to its peer: by a connection, or by a request for a datagram queue pair in either direction. It turns
  * what happens into events of the id.
  */
-final class Session implements Connection.Owner, Resolving.Owner {
+final class Session implements ConnectionOwner, Resolving.Owner {
 
     private static final int PKEY = 0xffff;
     private static final int RC = 0;

@@ -1,15 +1,14 @@
 package org.kverbs.embedded.internal.engine;
 
-import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.memory.Memory;
 
 /**
  * Holds the lock, the clock and the order of events for all devices that share this engine. A thread that calls a
@@ -28,12 +27,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Engine implements AutoCloseable {
 
-    /**
-     * How long the timer's thread leaves the rest of long work to a polling thread, which then need not wait for the
-     * timer's thread.
-     */
-    private static final long LEFT_NANOS = 100_000;
-
     /** The limit of virtual events in a row that bring nothing to the program: a few seconds of processor time. */
     private static final int ENDLESS = 5_000_000;
 
@@ -47,22 +40,9 @@ public final class Engine implements AutoCloseable {
     private int fruitless;
 
     private final TaskQueue readyTasks = new TaskQueue();
-    private final TaskQueue laterTasks = new TaskQueue();
-    /** True if {@link #later} tasks wait. Written with the lock held. */
-    private volatile boolean workLeft;
-    /** How long queued later work waits for a polling thread now, in nanoseconds. */
-    private long patience = LEFT_NANOS;
+    private final LongWork longWork = new LongWork(this);
 
-    private final Event turn = new Event() {
-        @Override
-        protected void happen() {
-            goOn(0);
-        }
-    };
-
-    private final FailureLog log = new FailureLog(Level.ERROR);
-    private Consumer<? super Throwable> handler =
-            failure -> log.add("one event of the embedded device failed; the device goes on", failure);
+    private final FailureReports failures;
     /** True if this lock holder may have touched memory of a mapped file. */
     private boolean touchesFiles;
     /** What must stay reachable until this lock holder is done. */
@@ -74,6 +54,7 @@ public final class Engine implements AutoCloseable {
 
     public Engine(boolean virtual) {
         this.virtual = virtual;
+        this.failures = new FailureReports(virtual);
     }
 
     public boolean isVirtual() {
@@ -85,7 +66,7 @@ public final class Engine implements AutoCloseable {
      * held.
      */
     public void onFailure(Consumer<? super Throwable> next) {
-        handler = Objects.requireNonNull(next);
+        failures.tell(next);
     }
 
     /**
@@ -94,14 +75,7 @@ public final class Engine implements AutoCloseable {
      * the virtual clock only calls of the program get here, and the handler's exception is thrown to them.
      */
     public void report(Throwable failure) {
-        try {
-            handler.accept(failure);
-        } catch (Throwable e) {
-            if (virtual) {
-                throw e;
-            }
-            log.add("the failure handler of the embedded device threw an exception", e);
-        }
+        failures.report(failure);
     }
 
     /** Takes the lock. */
@@ -173,13 +147,8 @@ public final class Engine implements AutoCloseable {
      */
     public void touched() {
         if (touchesFiles) {
-            throwPending();
+            Memory.throwPending();
         }
-    }
-
-    /** Throws the pending InternalError of this thread's compiled code, if there is one. */
-    public static void throwPending() {
-        Runtime.getRuntime().maxMemory(); // any native method that the JIT does not replace by an intrinsic
     }
 
     /** Makes a condition of the lock. */
@@ -239,6 +208,12 @@ public final class Engine implements AutoCloseable {
         }
     }
 
+    /** Runs a task with its immediate consequences. */
+    void carryOut(Task task) {
+        run(task);
+        settle();
+    }
+
     private void happen(Event event) {
         try {
             event.happen();
@@ -262,7 +237,7 @@ public final class Engine implements AutoCloseable {
 
     /** Tells whether an event is the one that runs a task of {@link #later}. */
     boolean isTurn(Event event) {
-        return event == turn;
+        return longWork.isTurn(event);
     }
 
     /**
@@ -275,43 +250,18 @@ public final class Engine implements AutoCloseable {
             ready(task);
             return;
         }
-        laterTasks.add(task);
-        workLeft = true;
-        if (!turn.isScheduled()) {
-            schedule(turn, patience);
-        }
+        longWork.add(task);
     }
 
     /** Tells whether a thread that polls in vain has a task to do; callable without the lock. */
     public boolean isWorkLeft() {
-        return workLeft;
-    }
-
-    /** Does one task of {@link #later}, and lets the timer's thread do the next one after a delay. */
-    private void goOn(long delayNanos) {
-        Task task = laterTasks.poll();
-        if (task == null) {
-            return;
-        }
-        if (laterTasks.isEmpty()) {
-            workLeft = false;
-            cancel(turn);
-        } else {
-            schedule(turn, delayNanos);
-        }
-        patience = delayNanos;
-        try {
-            run(task);
-            settle();
-        } finally {
-            patience = LEFT_NANOS;
-        }
+        return longWork.isLeft();
     }
 
     /** Handles a poll that found nothing: moves the virtual clock, or does one task of {@link #later}. */
     public void polledInVain() {
         if (!virtual) {
-            goOn(LEFT_NANOS);
+            longWork.goOn(LongWork.LEFT_NANOS);
         } else if (!held) {
             step();
         }

@@ -43,7 +43,7 @@ final class Datagrams {
     void reset() {
         if (hasReceive) {
             hasReceive = false;
-            qp.receiving.free(1);
+            qp.receives.occupied.free(1);
         }
     }
 
@@ -56,7 +56,7 @@ final class Datagrams {
 
     private void complete(int status, int bytes, int word, int sourceQp, int flags, boolean solicited) {
         hasReceive = false;
-        qp.completeReceive(receive, status, IbvWcOpcode.IBV_WC_RECV, bytes, word, sourceQp, flags, solicited);
+        qp.receives.complete(receive, status, IbvWcOpcode.IBV_WC_RECV, bytes, word, sourceQp, flags, solicited);
     }
 
     private int send(SendWqe wqe) {
@@ -102,7 +102,7 @@ final class Datagrams {
             qp.counters.count(Counter.QKEY_VIOL_CNTR);
             return;
         }
-        if (!hasReceive && !qp.takeReceive(receive)) {
+        if (!hasReceive && !qp.receives.take(receive)) {
             qp.counters.count(Counter.OUT_OF_BUFFER);
             return;
         }

@@ -16,38 +16,44 @@ final class Frames {
 
     private final Qp qp;
     final OneWaySends sends;
-    private final ReceiveQueue.Receive receive;
+    private final FrameReceiver receiver;
     /** Holds a frame on its way, so that the sender's memory is not touched in the name of a receiver. */
     private final MemorySegment staging = Arena.ofAuto().allocate(Limits.FRAME, 8);
 
-    private boolean hasReceive;
     /** The number of the last frame that was taken, as {@link Steering} counts them. */
     private long last;
 
     Frames(Qp qp, int maxEntries) {
         this.qp = qp;
         this.sends = new OneWaySends(qp, this::send);
-        this.receive = new ReceiveQueue.Receive(maxEntries);
+        this.receiver = new FrameReceiver(qp.hca, qp, maxEntries) {
+            @Override
+            boolean next(ReceiveQueue.Receive target) {
+                return qp.receives.take(target);
+            }
+
+            @Override
+            void add(ReceiveQueue.Receive done, int status, int bytes) {
+                qp.receives.complete(done, status, IbvWcOpcode.IBV_WC_RECV, bytes, 0, 0, 0, false);
+            }
+
+            @Override
+            void fail() {
+                qp.toError();
+            }
+        };
     }
 
     /** Returns to the initial state. */
     void reset() {
-        if (hasReceive) {
-            hasReceive = false;
-            qp.receiving.free(1);
+        if (receiver.drop()) {
+            qp.receives.occupied.free(1);
         }
     }
 
     /** Completes a receive that an exception left behind when the queue pair goes to the error state. */
     void flush() {
-        if (hasReceive) {
-            complete(IbvWcStatus.IBV_WC_WR_FLUSH_ERR, 0);
-        }
-    }
-
-    private void complete(int status, int bytes) {
-        hasReceive = false;
-        qp.completeReceive(receive, status, IbvWcOpcode.IBV_WC_RECV, bytes, 0, 0, 0, false);
+        receiver.flush();
     }
 
     private int send(SendWqe wqe) {
@@ -69,35 +75,11 @@ final class Frames {
         return IbvWcStatus.IBV_WC_SUCCESS;
     }
 
-    /**
-     * Takes a frame, if a receive is posted. A frame that is too long completes its receive with an error, and the
-     * queue pair goes on: so strangers cannot stop it.
-     */
+    /** Takes a frame; see {@link FrameReceiver#take}. */
     void take(long frame, int length, long number) {
-        if (number == last) {
-            return;
-        }
-        last = number;
-        if (!qp.takeReceive(receive)) {
-            qp.counters.count(Counter.OUT_OF_BUFFER);
-            return;
-        }
-        hasReceive = true;
-        qp.counters.count(Counter.RCVD_PKTS);
-        qp.counters.count(Counter.RCVD_BYTES, length);
-        int injected = qp.hca.injected(IbvWcOpcode.IBV_WC_RECV);
-        if (injected != IbvWcStatus.IBV_WC_SUCCESS) {
-            complete(injected, 0);
-            qp.toError();
-            return;
-        }
-        boolean fits = length <= receive.length;
-        boolean written = fits && receive.isWritable(qp) && receive.write(0, frame, length, qp);
-        qp.hca.engine.touched();
-        int failure = fits ? IbvWcStatus.IBV_WC_LOC_PROT_ERR : IbvWcStatus.IBV_WC_LOC_LEN_ERR;
-        complete(written ? IbvWcStatus.IBV_WC_SUCCESS : failure, length);
-        if (fits && !written) {
-            qp.toError();
+        if (number != last) {
+            last = number;
+            receiver.take(frame, length, qp.counters);
         }
     }
 }

@@ -136,7 +136,7 @@ public final class Hca extends DeviceState {
     public boolean raise(int number, int event) {
         Qp qp = queuePairs.get(number);
         if (qp != null) {
-            qp.raise(event);
+            qp.handles.raise(event);
             boolean breaks = event == IbvEventType.IBV_EVENT_QP_FATAL
                     || event == IbvEventType.IBV_EVENT_QP_REQ_ERR
                     || event == IbvEventType.IBV_EVENT_QP_ACCESS_ERR;
@@ -231,7 +231,7 @@ public final class Hca extends DeviceState {
         if (qp == null) {
             counters.count(Counter.PORT_RCV_ERRORS);
         } else {
-            qp.take(packet);
+            qp.arrivals.take(packet);
         }
     }
 }

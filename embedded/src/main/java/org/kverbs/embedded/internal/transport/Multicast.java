@@ -68,7 +68,7 @@ public final class Multicast {
         for (int i = 0; i < members.size(); i++) {
             Member member = members.get(i);
             if (member.isOf(packet.destinationGidHigh, packet.destinationGidLow)) {
-                member.qp.take(packet);
+                member.qp.arrivals.take(packet);
             }
         }
     }

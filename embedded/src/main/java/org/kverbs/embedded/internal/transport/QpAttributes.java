@@ -257,9 +257,9 @@ public final class QpAttributes {
     /** Writes {@code struct ibv_qp_cap}. */
     public void writeCapabilities(long at) {
         Memory.putInt(at + IbvQpCap.MAX_SEND_WR, qp.sends.capacity());
-        Memory.putInt(at + IbvQpCap.MAX_RECV_WR, qp.receives().capacity());
+        Memory.putInt(at + IbvQpCap.MAX_RECV_WR, qp.receives.own.capacity());
         Memory.putInt(at + IbvQpCap.MAX_SEND_SGE, qp.sends.maxEntries());
-        Memory.putInt(at + IbvQpCap.MAX_RECV_SGE, qp.receives().maxEntries());
+        Memory.putInt(at + IbvQpCap.MAX_RECV_SGE, qp.receives.own.maxEntries());
         Memory.putInt(at + IbvQpCap.MAX_INLINE_DATA, qp.sends.maxInline());
     }
 }

@@ -1,20 +1,14 @@
 package org.kverbs.embedded.internal.transport;
 
-import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.objects.KeyUser;
-import org.kverbs.embedded.internal.objects.MemoryKey;
-import org.kverbs.embedded.internal.objects.Occupancy;
-import org.kverbs.embedded.internal.objects.ReceiveQueue;
 import org.kverbs.embedded.internal.objects.XrcSrq;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
-import org.kverbs.internal.abi.IbvAccessFlags;
 import org.kverbs.internal.abi.IbvEventType;
 import org.kverbs.internal.abi.IbvWcFlags;
 import org.kverbs.internal.abi.IbvWcOpcode;
 import org.kverbs.internal.abi.IbvWcStatus;
-import org.kverbs.internal.memory.Memory;
 
 /** Carries out the requests of a connected peer (IBA volume 1, 9.7.4 for RC and 9.8.3 for UC). */
 final class Responder {
@@ -26,50 +20,33 @@ final class Responder {
     }
 
     private static final int NONE = -1;
-    private static final int WRITES = IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE;
 
     private final Qp qp;
     private final Answers answers;
-    private final ReceiveQueue.Receive receive;
+    /** The receive of the current message. */
+    private final TakenReceive taken;
     /** The PSN of the next request in order. */
     private int expectedPsn;
     /** The PSN that was expected when the current packet came, or {@link #NONE}. */
     private int takenPsn = NONE;
     /** The kind of the unfinished message: its first packet came, its last did not. */
     private Message message = Message.NONE;
-    private boolean hasReceive;
-    /** Finds the receives of a queue with tag matching; null for any other queue. */
-    private final @Nullable Tagging tagging;
-    /** The shared receive queue that the last request of XRC named; null for other transports. */
-    private @Nullable XrcSrq named;
-    /** The status with which a test lets the taken receive fail. The refusal may have to wait for earlier answers. */
-    private int injected = IbvWcStatus.IBV_WC_SUCCESS;
+    private final WriteTarget target;
     /** The bytes of the message that have arrived. */
     private long arrived;
-    private long writeAddress;
-    private long writeLength;
-    private int writeKey;
     private boolean toldSequence;
 
     Responder(Qp qp, int maxEntries) {
         this.qp = qp;
         this.answers = new Answers(qp);
-        this.tagging = Tagging.of(qp);
-        this.receive = new ReceiveQueue.Receive(maxEntries);
+        this.taken = new TakenReceive(qp, maxEntries);
+        this.target = new WriteTarget(qp);
     }
 
     void start(int psn) {
         expectedPsn = psn;
         message = Message.NONE;
-        if (hasReceive) {
-            endReceive();
-            if (tagging != null) {
-                tagging.free(qp);
-            } else {
-                receiving().free(1);
-            }
-        }
-        named = null;
+        taken.drop();
         toldSequence = false;
         answers.start();
     }
@@ -79,9 +56,7 @@ final class Responder {
         answers.acknowledgeNow();
         answers.stop();
         message = Message.NONE;
-        if (hasReceive) {
-            complete(IbvWcStatus.IBV_WC_WR_FLUSH_ERR, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
-        }
+        taken.fail(IbvWcStatus.IBV_WC_WR_FLUSH_ERR);
     }
 
     /** Acknowledges what has come since the last acknowledgement. */
@@ -93,13 +68,9 @@ final class Responder {
         return qp.isReliable();
     }
 
-    private Occupancy receiving() {
-        return named == null ? qp.receiving : named.srq.queue.occupied;
-    }
-
     /** Returns whose memory the current request may touch. */
     private KeyUser user() {
-        return named == null ? qp : named;
+        return taken.user();
     }
 
     /** Returns the PSN of the next request in order. */
@@ -131,20 +102,16 @@ final class Responder {
                 return;
             }
             toldSequence = false;
-        } else if (ahead != 0 || message != Message.NONE && begins(packet)) {
+        } else if (ahead != 0 || message != Message.NONE && Opcode.begins(packet.opcode)) {
             // UC: a lost packet loses its message; the next packet that begins a message is taken (IBA volume 1,
             // 9.8.3.1).
             abandon();
-            if (!begins(packet)) {
+            if (!Opcode.begins(packet.opcode)) {
                 return;
             }
             expectedPsn = packet.psn;
         }
         request(packet);
-    }
-
-    private static boolean begins(Packet packet) {
-        return Opcode.isFirst(packet.opcode) || Opcode.isOnly(packet.opcode);
     }
 
     /** Forgets an unfinished message; its receive waits for the next message. */
@@ -154,7 +121,8 @@ final class Responder {
 
     private void request(Packet packet) {
         int opcode = Opcode.operation(packet.opcode);
-        if (begins(packet) != (message == Message.NONE) || !isOfMessage(opcode) || !hasRightLength(packet)) {
+        boolean begins = Opcode.begins(packet.opcode);
+        if (begins != (message == Message.NONE) || !isOfMessage(opcode) || !hasRightLength(packet)) {
             refuse(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
             return;
         }
@@ -166,7 +134,7 @@ final class Responder {
             case Opcode.RC_COMPARE_SWAP, Opcode.RC_FETCH_ADD -> atomic(packet);
             case Opcode.RC_ATOMIC_WRITE, Opcode.RC_FLUSH -> place(packet);
             default -> {
-                if (isSend(opcode)) {
+                if (Opcode.isSend(opcode)) {
                     send(packet);
                 } else {
                     write(packet);
@@ -181,12 +149,10 @@ final class Responder {
      */
     private boolean findNamed(Packet packet) {
         XrcSrq found = qp.named(packet);
-        boolean begun = message != Message.NONE || hasReceive;
-        if (found == null || begun && found != named) {
+        if (found == null || !taken.name(found, message != Message.NONE)) {
             refuse(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
             return false;
         }
-        named = found;
         if (found.isBroken()) {
             refuse(Nak.REMOTE_OPERATION, IbvWcStatus.IBV_WC_REM_OP_ERR);
         }
@@ -194,13 +160,7 @@ final class Responder {
     }
 
     private boolean isOfMessage(int opcode) {
-        return message == Message.NONE || (message == Message.SEND) == isSend(opcode);
-    }
-
-    private static boolean isSend(int opcode) {
-        return opcode <= Opcode.RC_SEND_ONLY_IMMEDIATE
-                || opcode == Opcode.RC_SEND_LAST_INVALIDATE
-                || opcode == Opcode.RC_SEND_ONLY_INVALIDATE;
+        return message == Message.NONE || (message == Message.SEND) == Opcode.isSend(opcode);
     }
 
     /** Tells whether the length is right: all packets of a message except the last are as long as the path MTU. */
@@ -218,21 +178,21 @@ final class Responder {
             if (!takeReceive(packet)) {
                 return;
             }
-            if (isInjected(IbvWcOpcode.IBV_WC_RECV)) {
-                refuseReceive(Nak.REMOTE_OPERATION, injected);
+            if (taken.isInjected(IbvWcOpcode.IBV_WC_RECV)) {
+                refuseReceive(Nak.REMOTE_OPERATION, taken.injected());
                 return;
             }
             arrived = 0;
         }
         // A message that a tag matched goes to memory without its header, which is in the first packet.
-        int header = tagging == null ? 0 : tagging.header();
+        int header = taken.header();
         int skipped = arrived == 0 ? header : 0;
-        if (arrived + packet.payloadLength - header > receive.length) {
+        if (arrived + packet.payloadLength - header > taken.receive.length) {
             refuseReceive(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_LOC_LEN_ERR);
             return;
         }
-        if (arrived == 0 && !receive.isWritable(user())
-                || !receive.write(arrived - header + skipped, packet.payload + skipped,
+        if (arrived == 0 && !taken.receive.isWritable(user())
+                || !taken.receive.write(arrived - header + skipped, packet.payload + skipped,
                         packet.payloadLength - skipped, user())) {
             refuseReceive(Nak.REMOTE_OPERATION, IbvWcStatus.IBV_WC_LOC_PROT_ERR);
             return;
@@ -248,7 +208,8 @@ final class Responder {
         if (message == Message.NONE) {
             int flags = invalidates ? IbvWcFlags.IBV_WC_WITH_INV : immediateFlag(packet);
             int word = invalidates ? packet.immediate : Qp.bigEndian(packet.immediate);
-            complete(IbvWcStatus.IBV_WC_SUCCESS, IbvWcOpcode.IBV_WC_RECV, (int) arrived, word, flags, packet.solicited);
+            taken.complete(IbvWcStatus.IBV_WC_SUCCESS, IbvWcOpcode.IBV_WC_RECV, (int) arrived, word, flags,
+                    packet.solicited);
         }
         acknowledge(packet);
     }
@@ -259,27 +220,15 @@ final class Responder {
 
     private void write(Packet packet) {
         if (message == Message.NONE) {
-            if ((qp.access & IbvAccessFlags.IBV_ACCESS_REMOTE_WRITE) == 0) {
-                refuse(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
+            int problem = target.begin(packet, user());
+            if (problem >= 0) {
+                refuse(problem, status(problem));
                 return;
             }
-            writeAddress = packet.remoteAddress;
-            writeLength = Integer.toUnsignedLong(packet.dmaLength);
-            writeKey = packet.rkey;
             arrived = 0;
-            if (writeLength > Hca.MAX_MESSAGE) {
-                refuse(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
-                return;
-            }
-            // The whole range is checked before the first byte is written. Pages come in as the packets come.
-            if (writeLength > 0
-                    && !qp.hca.keys.permits(writeKey, writeAddress, writeLength, WRITES, user())) {
-                refuse(Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
-                return;
-            }
         }
         boolean ends = !Opcode.isFirst(packet.opcode) && !Opcode.isMiddle(packet.opcode);
-        long left = writeLength - arrived;
+        long left = target.length() - arrived;
         if (ends ? packet.payloadLength != left : packet.payloadLength >= left) {
             refuse(Nak.INVALID_REQUEST, IbvWcStatus.IBV_WC_REM_INV_REQ_ERR);
             return;
@@ -288,19 +237,13 @@ final class Responder {
         if (announced && !takeReceive(packet)) {
             return;
         }
-        if (announced && isInjected(IbvWcOpcode.IBV_WC_RECV_RDMA_WITH_IMM)) {
-            refuseReceive(Nak.REMOTE_OPERATION, injected);
+        if (announced && taken.isInjected(IbvWcOpcode.IBV_WC_RECV_RDMA_WITH_IMM)) {
+            refuseReceive(Nak.REMOTE_OPERATION, taken.injected());
             return;
         }
-        if (packet.payloadLength > 0) {
-            long to = target(arrived, packet.payloadLength);
-            if (to == MemoryKey.NONE) {
-                refuse(Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
-                return;
-            }
-            qp.hca.touched(to, packet.payloadLength, true);
-            Memory.copy(packet.payload, to, packet.payloadLength);
-            qp.hca.engine.touched();
+        if (packet.payloadLength > 0 && !target.put(packet, arrived, user())) {
+            refuse(Nak.REMOTE_ACCESS, IbvWcStatus.IBV_WC_REM_ACCESS_ERR);
+            return;
         }
         arrived += packet.payloadLength;
         advance(packet, Message.WRITE);
@@ -310,24 +253,14 @@ final class Responder {
         if (announced) {
             int opcode = IbvWcOpcode.IBV_WC_RECV_RDMA_WITH_IMM;
             int word = Qp.bigEndian(packet.immediate);
-            complete(IbvWcStatus.IBV_WC_SUCCESS, opcode, (int) arrived, word, IbvWcFlags.IBV_WC_WITH_IMM,
+            taken.complete(IbvWcStatus.IBV_WC_SUCCESS, opcode, (int) arrived, word, IbvWcFlags.IBV_WC_WITH_IMM,
                     packet.solicited);
         }
         acknowledge(packet);
     }
 
-    private long target(long offset, long bytes) {
-        return qp.hca.keys.translate(writeKey, writeAddress + offset, bytes, WRITES, user());
-    }
-
     private void read(Packet packet) {
-        int problem = answers.checkRead(packet, user());
-        if (problem < 0 && answers.isFull()) {
-            takeAsLost();
-            return;
-        }
-        if (problem >= 0) {
-            refuse(problem, status(problem));
+        if (!mayAnswer(answers.checkRead(packet, user()))) {
             return;
         }
         int psns = Psn.count(Integer.toUnsignedLong(packet.dmaLength), qp.pathMtu);
@@ -338,13 +271,7 @@ final class Responder {
     }
 
     private void atomic(Packet packet) {
-        int problem = answers.checkAtomic(packet, user());
-        if (problem < 0 && answers.isFull()) {
-            takeAsLost();
-            return;
-        }
-        if (problem >= 0) {
-            refuse(problem, status(problem));
+        if (!mayAnswer(answers.checkAtomic(packet, user()))) {
             return;
         }
         long before = answers.execute(packet, user());
@@ -355,19 +282,25 @@ final class Responder {
 
     /** Carries out an atomic write or a flush. Requests are carried out in order: all writes before it are done. */
     private void place(Packet packet) {
-        int problem = answers.placements.check(packet);
-        if (problem < 0 && answers.isFull()) {
-            takeAsLost();
-            return;
-        }
-        if (problem >= 0) {
-            refuse(problem, status(problem));
+        if (!mayAnswer(answers.placements.check(packet))) {
             return;
         }
         answers.placements.execute(packet);
         expectedPsn = Psn.plus(expectedPsn, 1);
         answers.countMessage();
         answers.bare(packet);
+    }
+
+    /** Refuses a request that has a problem, a NAK code. Lets the peer repeat a request that finds no room now. */
+    private boolean mayAnswer(int problem) {
+        if (problem >= 0) {
+            refuse(problem, status(problem));
+        } else if (answers.isFull()) {
+            takeAsLost();
+        } else {
+            return true;
+        }
+        return false;
     }
 
     private static int status(int nak) {
@@ -390,59 +323,25 @@ final class Responder {
 
     /** Takes a receive for the message. If there is none, asks the peer to wait; on UC drops the message. */
     private boolean takeReceive(Packet packet) {
-        if (hasReceive) {
-            return true; // the receive of an abandoned message
+        if (taken.take(packet, Opcode.isSend(packet.opcode))) {
+            return true;
         }
-        if (tagging != null) {
-            hasReceive = tagging.take(packet, isSend(Opcode.operation(packet.opcode)), receive, qp);
+        if (isReliable()) {
+            toldSequence = true; // packets that follow are dropped in silence: the peer knows where to go on
+            qp.counters.count(Counter.SEND_RNR_ERR);
+            answers.acknowledge(packet.psn, Nak.notReady(qp.minRnrTimer));
         } else {
-            hasReceive = named == null ? qp.takeReceive(receive) : qp.takeReceive(receive, named.srq);
+            qp.counters.count(Counter.OUT_OF_BUFFER);
+            expectedPsn = Psn.plus(packet.psn, packet.psnCount);
+            abandon();
         }
-        if (!hasReceive) {
-            if (isReliable()) {
-                toldSequence = true; // packets that follow are dropped in silence: the peer knows where to go on
-                qp.counters.count(Counter.SEND_RNR_ERR);
-                answers.acknowledge(packet.psn, Nak.notReady(qp.minRnrTimer));
-            } else {
-                qp.counters.count(Counter.OUT_OF_BUFFER);
-                expectedPsn = Psn.plus(packet.psn, packet.psnCount);
-                abandon();
-            }
-        }
-        return hasReceive;
-    }
-
-    /** Tells whether a test lets the receive fail. If the peer repeats the request, the answer is the same. */
-    private boolean isInjected(int opcode) {
-        if (injected == IbvWcStatus.IBV_WC_SUCCESS) {
-            injected = qp.hca.injected(opcode);
-        }
-        return injected != IbvWcStatus.IBV_WC_SUCCESS;
-    }
-
-    private void endReceive() {
-        hasReceive = false;
-        injected = IbvWcStatus.IBV_WC_SUCCESS;
-    }
-
-    private void complete(int status, int opcode, int bytes, int word, int flags, boolean solicited) {
-        if (hasReceive) {
-            endReceive();
-            if (tagging != null) {
-                tagging.complete(receive, status, opcode, bytes, word, flags, solicited, qp);
-            } else if (named == null) {
-                qp.completeReceive(receive, status, opcode, bytes, word, qp.destinationQp, flags, solicited);
-            } else {
-                named.complete(receive.id, status, opcode, bytes, word, qp.number, qp.destinationQp, flags, solicited,
-                        receive.posted);
-            }
-        }
+        return false;
     }
 
     /** Refuses a message whose receive does not fit. UC goes on, and completes the receive with the error. */
     private void refuseReceive(int nak, int status) {
         if (!isReliable()) {
-            complete(status, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
+            taken.fail(status);
         }
         refuse(nak, status);
     }
@@ -486,12 +385,12 @@ final class Responder {
 
     private void refuse(int psn, int nak, int status) {
         answers.acknowledge(psn, Nak.syndrome(nak));
-        complete(status, IbvWcOpcode.IBV_WC_RECV, 0, 0, 0, false);
+        taken.fail(status);
         boolean access = nak == Nak.REMOTE_ACCESS;
         if (access) {
             qp.counters.count(Counter.RESP_REMOTE_ACCESS_ERRORS);
         }
-        qp.raise(access ? IbvEventType.IBV_EVENT_QP_ACCESS_ERR : IbvEventType.IBV_EVENT_QP_REQ_ERR);
+        qp.handles.raise(access ? IbvEventType.IBV_EVENT_QP_ACCESS_ERR : IbvEventType.IBV_EVENT_QP_REQ_ERR);
         qp.toError();
     }
 }

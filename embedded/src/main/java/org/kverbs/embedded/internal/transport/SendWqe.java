@@ -181,7 +181,7 @@ final class SendWqe {
 
     /** Tells whether the next response of a read can have this opcode, if it takes this many PSNs. */
     boolean isNext(int opcode, int count) {
-        boolean begins = Opcode.isFirst(opcode) || Opcode.isOnly(opcode);
+        boolean begins = Opcode.begins(opcode);
         boolean ends = Opcode.isLast(opcode) || Opcode.isOnly(opcode);
         if (askedAgain) {
             return !begins || received == asked;

@@ -87,7 +87,7 @@ public final class Steering {
             rule.counts().count(length);
         }
         if (!rule.drops()) {
-            rule.qp().takeFrame(frame, length, frames, headers);
+            rule.qp().arrivals.takeFrame(frame, length, frames, headers);
         }
     }
 }

@@ -40,7 +40,7 @@ final class Tagging {
 
     /** Frees the slot of a receive that never completes. */
     void free(Qp qp) {
-        (isMatched ? matcher.occupied : qp.receiving).free(1);
+        (isMatched ? matcher.occupied : qp.receives.occupied).free(1);
     }
 
     /** Takes the receive for a message that begins with a packet. Returns false if there is none. */
@@ -64,7 +64,7 @@ final class Tagging {
         if (operation == IbvTmhOp.IBV_TMH_NO_TAG) {
             opcode = IbvWcOpcode.IBV_WC_TM_NO_TAG;
         }
-        boolean taken = qp.takeReceive(receive);
+        boolean taken = qp.receives.take(receive);
         if (taken && isTagged) {
             matcher.countUnexpected();
         }

@@ -17,7 +17,6 @@ import org.kverbs.embedded.internal.wire.FrameHeaders;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvEventType;
 import org.kverbs.internal.abi.IbvWcOpcode;
-import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.abi.IbvWq;
 import org.kverbs.internal.abi.IbvWqFlags;
 import org.kverbs.internal.abi.IbvWqState;
@@ -39,8 +38,7 @@ public final class Wq implements ReceiveOps, KeyUser, CompletionUser {
     private final Pd pd;
     private final Poster poster;
     private final ReceiveQueue queue;
-    private final ReceiveQueue.Receive receive;
-    private boolean hasReceive;
+    private final FrameReceiver receiver;
     private int state = IbvWqState.IBV_WQS_RESET;
     /** A mask of {@code enum ibv_wq_flags}. */
     private int flags;
@@ -57,7 +55,7 @@ public final class Wq implements ReceiveOps, KeyUser, CompletionUser {
         this.flags = flags;
         this.poster = new Poster(hca.name, 0);
         this.queue = new ReceiveQueue(hca, pd, poster, capacity, maxEntries);
-        this.receive = new ReceiveQueue.Receive(maxEntries);
+        this.receiver = new Receiver(maxEntries);
     }
 
     public int state() {
@@ -95,7 +93,7 @@ public final class Wq implements ReceiveOps, KeyUser, CompletionUser {
 
     /** Forgets the receives and their completions; called also before the queue is destroyed. */
     public void reset() {
-        hasReceive = false;
+        receiver.drop();
         cq.forget(number);
         queue.clear();
         if (hca.watch != null) {
@@ -120,29 +118,16 @@ public final class Wq implements ReceiveOps, KeyUser, CompletionUser {
     }
 
     private void flush() {
-        if (state != IbvWqState.IBV_WQS_ERR) {
-            return;
+        if (state == IbvWqState.IBV_WQS_ERR) {
+            receiver.flushAll();
         }
-        if (hasReceive) { // an exception left it behind
-            complete(IbvWcStatus.IBV_WC_WR_FLUSH_ERR, 0);
-        }
-        while (queue.size() > 0) {
-            queue.take(receive);
-            complete(IbvWcStatus.IBV_WC_WR_FLUSH_ERR, 0);
-        }
-    }
-
-    private void complete(int status, int bytes) {
-        hasReceive = false;
-        cq.add(receive.id, status, IbvWcOpcode.IBV_WC_RECV, bytes, 0, number, 0, 0, false, queue.occupied,
-                receive.posted);
     }
 
     /** Takes a frame. An exception ends this queue alone. */
     void take(long frame, int length, Counters counters) {
         try {
             if (state == IbvWqState.IBV_WQS_RDY) {
-                receive(frame, length, counters);
+                receiver.take(frame, length, counters);
             }
         } catch (Throwable e) {
             fail();
@@ -150,48 +135,8 @@ public final class Wq implements ReceiveOps, KeyUser, CompletionUser {
         }
     }
 
-    /** Takes a frame as a raw packet queue pair does: see {@link Frames#take}. */
-    private void receive(long frame, int length, Counters counters) {
-        if (queue.size() == 0) {
-            counters.count(Counter.OUT_OF_BUFFER);
-            return;
-        }
-        queue.take(receive);
-        hasReceive = true;
-        counters.count(Counter.RCVD_PKTS);
-        counters.count(Counter.RCVD_BYTES, length);
-        int injected = hca.injected(IbvWcOpcode.IBV_WC_RECV);
-        if (injected != IbvWcStatus.IBV_WC_SUCCESS) {
-            complete(injected, 0);
-            fail();
-            return;
-        }
-        int tag = has(IbvWqFlags.IBV_WQ_FLAGS_CVLAN_STRIPPING) ? FrameHeaders.customerTag(frame, length) : 0;
-        int check = has(IbvWqFlags.IBV_WQ_FLAGS_SCATTER_FCS) ? FCS : 0;
-        int written = length - tag + check;
-        boolean fits = written <= receive.length;
-        boolean done = fits && receive.isWritable(this) && write(frame, length, tag, check);
-        hca.engine.touched();
-        int failure = fits ? IbvWcStatus.IBV_WC_LOC_PROT_ERR : IbvWcStatus.IBV_WC_LOC_LEN_ERR;
-        complete(done ? IbvWcStatus.IBV_WC_SUCCESS : failure, written);
-        if (fits && !done) {
-            fail();
-        }
-    }
-
     private boolean has(int flag) {
         return (flags & flag) != 0;
-    }
-
-    private boolean write(long frame, int length, int tag, int check) {
-        if (check != 0) {
-            Memory.putInt(hca.scratch.address(), Qp.bigEndian(Integer.reverseBytes(checkSequence(frame, length))));
-        }
-        int before = tag == 0 ? 0 : FrameHeaders.ADDRESSES;
-        int rest = length - tag - before;
-        return (before == 0 || receive.write(0, frame, before, this))
-                && receive.write(before, frame + before + tag, rest, this)
-                && (check == 0 || receive.write(length - tag, hca.scratch.address(), check, this));
     }
 
     /** Returns the frame check sequence (IEEE 802.3, 3.2.9), whose lowest byte comes first. */
@@ -218,6 +163,62 @@ public final class Wq implements ReceiveOps, KeyUser, CompletionUser {
             return result;
         } finally {
             hca.engine.leave();
+        }
+    }
+
+    /** Puts frames into the receives of this queue, without tags or with check sequences if the flags say so. */
+    private final class Receiver extends FrameReceiver {
+
+        Receiver(int maxEntries) {
+            super(hca, Wq.this, maxEntries);
+        }
+
+        @Override
+        boolean next(ReceiveQueue.Receive target) {
+            if (queue.size() == 0) {
+                return false;
+            }
+            queue.take(target);
+            return true;
+        }
+
+        @Override
+        void add(ReceiveQueue.Receive done, int status, int bytes) {
+            cq.add(done.id, status, IbvWcOpcode.IBV_WC_RECV, bytes, 0, number, 0, 0, false, queue.occupied,
+                    done.posted);
+        }
+
+        @Override
+        void fail() {
+            Wq.this.fail();
+        }
+
+        @Override
+        int written(long frame, int length) {
+            return length - tag(frame, length) + check();
+        }
+
+        private int tag(long frame, int length) {
+            return has(IbvWqFlags.IBV_WQ_FLAGS_CVLAN_STRIPPING) ? FrameHeaders.customerTag(frame, length) : 0;
+        }
+
+        private int check() {
+            return has(IbvWqFlags.IBV_WQ_FLAGS_SCATTER_FCS) ? FCS : 0;
+        }
+
+        @Override
+        boolean write(ReceiveQueue.Receive to, long frame, int length) {
+            int tag = tag(frame, length);
+            int check = check();
+            if (check != 0) {
+                int sequence = Integer.reverseBytes(checkSequence(frame, length));
+                Memory.putInt(hca.scratch.address(), Qp.bigEndian(sequence));
+            }
+            int before = tag == 0 ? 0 : FrameHeaders.ADDRESSES;
+            int rest = length - tag - before;
+            return (before == 0 || to.write(0, frame, before, Wq.this))
+                    && to.write(before, frame + before + tag, rest, Wq.this)
+                    && (check == 0 || to.write(length - tag, hca.scratch.address(), check, Wq.this));
         }
     }
 

@@ -15,6 +15,10 @@
  *   PacketPort                                                       PacketPort
  * </pre>
  *
+ * <p>The parts of a {@code Qp}: {@code Posts} takes the program's requests, {@code Arrivals} checks packets and gives
+ * them to a side, {@code ReceiveSide} takes and completes receives, and {@code QpHandles} tells the contexts. The
+ * {@code Responder} has a {@code TakenReceive} and a {@code WriteTarget}, of the current message.
+ *
  * <p>Ethernet frames take a way of their own: {@code Frames} of a raw packet queue pair sends them, and {@code
  * Hca.takeFrame} gives an arriving one to {@code Steering}, which finds the queue pairs by their {@code FlowRule}s. A
  * queue pair with an indirection table has no {@code Frames}: its {@code Spread} hashes a frame and gives it to a

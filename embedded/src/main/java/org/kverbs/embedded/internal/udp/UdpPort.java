@@ -2,19 +2,14 @@ package org.kverbs.embedded.internal.udp;
 
 import java.io.IOException;
 import java.net.BindException;
-import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
-import java.net.ProtocolFamily;
-import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
 import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.DatagramChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -35,7 +30,6 @@ import org.kverbs.internal.abi.Errno;
  */
 public final class UdpPort implements PacketPort {
 
-    private static final int BUFFER = 4 << 20;
     /** How long the thread sleeps before it checks whether the program still polls continuously, in nanoseconds. */
     private static final long NAP = 100_000;
     /** How long the thread sleeps after a failure that no packet caused, in nanoseconds. */
@@ -43,7 +37,7 @@ public final class UdpPort implements PacketPort {
 
     private final Hca device;
     private final InetAddress address;
-    private final int buffer;
+    private final PortSockets sockets;
     private final Peer self;
     /** Guarded by the engine's lock. */
     private final Peers peers = new Peers();
@@ -51,7 +45,7 @@ public final class UdpPort implements PacketPort {
     private final SocketReceiver receiver;
     /** Guards the receiving side. Taken before the engine's lock, or with tryLock. */
     private final ReentrantLock receiving = new ReentrantLock();
-    private final List<Group> groups = new CopyOnWriteArrayList<>();
+    private final GroupSockets groups;
     private volatile @Nullable DatagramChannel channel;
     private volatile @Nullable Selector selector;
     private int window = 16;
@@ -60,19 +54,18 @@ public final class UdpPort implements PacketPort {
     /** Reserves the address for this process until the device is opened for the first time; guarded by this object. */
     private @Nullable DatagramChannel reserved;
 
-    private record Group(Peer peer, DatagramChannel channel) {}
-
     /** @param address the device's address; its socket is bound to it while the device is open */
     public UdpPort(Hca device, InetAddress address) {
-        this(device, address, BUFFER);
+        this(device, address, PortSockets.BUFFER);
     }
 
     /** @param buffer the requested size of the socket's receive buffer in bytes; the system's limit may reduce it */
     public UdpPort(Hca device, InetAddress address, int buffer) {
         this.device = device;
         this.address = address;
-        this.buffer = buffer;
         this.self = new Peer(address);
+        this.sockets = new PortSockets(self.isV4(), buffer);
+        this.groups = new GroupSockets(sockets, self);
         this.sender = new SocketSender(device.engine(), self, device.counters);
         this.receiver = new SocketReceiver(device, peers);
     }
@@ -84,7 +77,7 @@ public final class UdpPort implements PacketPort {
      */
     public synchronized boolean reserve() {
         try {
-            reserved = open(self.address);
+            reserved = sockets.open(self.address);
             return true;
         } catch (IOException e) {
             return false;
@@ -92,7 +85,7 @@ public final class UdpPort implements PacketPort {
     }
 
     private synchronized DatagramChannel openOrReserved() throws IOException {
-        DatagramChannel opened = reserved == null ? open(self.address) : reserved;
+        DatagramChannel opened = reserved == null ? sockets.open(self.address) : reserved;
         reserved = null;
         return opened;
     }
@@ -108,7 +101,7 @@ public final class UdpPort implements PacketPort {
         try {
             DatagramChannel opened = openOrReserved();
             channel = opened;
-            NetworkInterface network = networkInterface(address);
+            NetworkInterface network = PortSockets.networkInterface(address);
             if (network != null) {
                 opened.setOption(StandardSocketOptions.IP_MULTICAST_IF, network);
             }
@@ -130,19 +123,8 @@ public final class UdpPort implements PacketPort {
             return -Errno.EAFNOSUPPORT; // this machine has no IPv6
         } catch (IOException e) {
             close();
-            return -reason(Errno.EIO);
+            return -PortSockets.reason(Errno.EIO);
         }
-    }
-
-    /**
-     * Returns the network interface of an address. All of 127.0.0.0/8 belongs to the loopback interface, though that
-     * lists only 127.0.0.1.
-     */
-    public static @Nullable NetworkInterface networkInterface(InetAddress address) throws IOException {
-        NetworkInterface found = NetworkInterface.getByInetAddress(address);
-        return found == null && address.isLoopbackAddress()
-                ? NetworkInterface.getByInetAddress(InetAddress.ofLiteral("127.0.0.1"))
-                : found;
     }
 
     private int taken() {
@@ -155,28 +137,9 @@ public final class UdpPort implements PacketPort {
 
     private boolean local() {
         try {
-            return networkInterface(address) != null;
+            return PortSockets.networkInterface(address) != null;
         } catch (IOException e) {
             return false;
-        }
-    }
-
-    private DatagramChannel open(InetSocketAddress at) throws IOException {
-        ProtocolFamily family = self.isV4() ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6;
-        DatagramChannel opened = DatagramChannel.open(family);
-        try {
-            opened.configureBlocking(false);
-            opened.setOption(StandardSocketOptions.SO_RCVBUF, buffer);
-            opened.setOption(StandardSocketOptions.SO_SNDBUF, BUFFER);
-            SourcePorts.wholly(opened);
-            if (at.getAddress().isMulticastAddress()) {
-                opened.setOption(StandardSocketOptions.SO_REUSEADDR, true);
-            }
-            opened.bind(at);
-            return opened;
-        } catch (IOException | RuntimeException e) {
-            opened.close();
-            throw e;
         }
     }
 
@@ -278,10 +241,7 @@ public final class UdpPort implements PacketPort {
     /** Takes the packets of all sockets. Called with {@link #receiving} held. */
     private void takeAll() {
         receiver.take(channel, self);
-        for (int i = 0; i < groups.size(); i++) {
-            Group group = groups.get(i);
-            receiver.take(group.channel, group.peer);
-        }
+        groups.take(receiver);
     }
 
     /**
@@ -302,8 +262,7 @@ public final class UdpPort implements PacketPort {
      */
     @Override
     public boolean isUsualTo(long gidHigh, long gidLow) {
-        ProtocolFamily family = self.isV4() ? StandardProtocolFamily.INET : StandardProtocolFamily.INET6;
-        try (DatagramChannel probe = DatagramChannel.open(family)) {
+        try (DatagramChannel probe = DatagramChannel.open(sockets.family())) {
             probe.connect(Peer.of(gidHigh, gidLow).address);
             return probe.getLocalAddress() instanceof InetSocketAddress local && local.getAddress().equals(address);
         } catch (IOException e) {
@@ -323,88 +282,20 @@ public final class UdpPort implements PacketPort {
 
     @Override
     public int joinGroup(long gidHigh, long gidLow) {
-        Peer group = Peer.of(gidHigh, gidLow);
-        if (group.isV4() != self.isV4()) {
-            return -Errno.EINVAL;
-        }
-        try {
-            NetworkInterface network = networkInterface(address);
-            if (network == null) {
-                return -Errno.ENODEV;
-            }
-            // A socket bound to a unicast address gets no multicast packets: the group needs a socket of its own.
-            InetAddress at = scoped(group.address.getAddress(), network);
-            DatagramChannel opened = open(new InetSocketAddress(at, Icrc.UDP_PORT));
-            try {
-                opened.join(at, network);
-                Selector waiting = selector;
-                if (waiting != null) {
-                    opened.register(waiting, SelectionKey.OP_READ);
-                    waiting.wakeup();
-                }
-            } catch (IOException | RuntimeException e) {
-                quietly(opened);
-                throw e;
-            }
-            groups.add(new Group(group, opened));
-            return 0;
-        } catch (IOException | IllegalArgumentException e) {
-            return -reason(Errno.ENODEV);
-        }
-    }
-
-    /**
-     * Returns the reason why a socket could not be made: EMFILE if no file descriptor is left, or else the given errno.
-     * The JDK reports the reason only as a text in the system's language, so this method tries to open another
-     * descriptor.
-     */
-    private static int reason(int otherwise) {
-        try {
-            Selector.open().close();
-            return otherwise;
-        } catch (IOException e) {
-            return Errno.EMFILE;
-        }
-    }
-
-    /**
-     * Binds a link-local group, such as ff02::1, to one interface: each link has its own group of that address (RFC
-     * 4007).
-     */
-    private static InetAddress scoped(InetAddress group, @Nullable NetworkInterface network) throws IOException {
-        return group instanceof Inet6Address && network != null
-                ? Inet6Address.getByAddress(null, group.getAddress(), network.getIndex())
-                : group;
+        return groups.join(Peer.of(gidHigh, gidLow), selector);
     }
 
     @Override
     public void leaveGroup(long gidHigh, long gidLow) {
-        groups.removeIf(each -> {
-            boolean left = each.peer.gidLow == gidLow && each.peer.gidHigh == gidHigh;
-            if (left) {
-                quietly(each.channel);
-            }
-            return left;
-        });
-    }
-
-    private static void quietly(@Nullable AutoCloseable closeable) {
-        try {
-            if (closeable != null) {
-                closeable.close();
-            }
-        } catch (Exception e) {
-            // The object is closed even if close() throws.
-        }
+        groups.leave(gidHigh, gidLow);
     }
 
     @Override
     public void close() {
-        groups.forEach(each -> quietly(each.channel));
-        groups.clear();
+        groups.close();
         sender.close();
-        quietly(selector);
-        quietly(channel);
+        PortSockets.close(selector);
+        PortSockets.close(channel);
         selector = null;
         channel = null;
     }

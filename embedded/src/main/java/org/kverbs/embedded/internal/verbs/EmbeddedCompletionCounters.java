@@ -4,9 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.MemorySegment;
-import java.util.function.LongSupplier;
 import java.util.function.ToIntFunction;
-import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.Operation;
 import org.kverbs.embedded.internal.objects.CompletionCount;
 import org.kverbs.embedded.internal.objects.Handles;
@@ -24,33 +22,21 @@ import org.kverbs.spi.CompletionCounterVerbs;
 /** Makes, reads and attaches the completion counters of an open context. Each call takes the engine's lock. */
 final class EmbeddedCompletionCounters implements CompletionCounterVerbs {
 
-    private final Hca hca;
+    private final DeviceCalls calls;
     private final QueuePairVerbs queuePairs;
     private final Handles<CompletionCount> counters;
     private int made;
 
     EmbeddedCompletionCounters(Hca hca, Structures structures, QueuePairVerbs queuePairs) {
-        this.hca = hca;
+        this.calls = new DeviceCalls(hca);
         this.queuePairs = queuePairs;
         this.counters = new Handles<>(
                 structures, CompletionCounterLayout.SIZE, CompletionCounterLayout.HANDLE, Quota.none());
     }
 
-    private long locked(@Nullable Operation operation, LongSupplier action) {
-        hca.engine.enter();
-        try {
-            int refusal = operation == null ? 0 : hca.refuse(operation);
-            return refusal < 0 ? refusal : action.getAsLong();
-        } finally {
-            hca.engine.leave();
-        }
-    }
-
-    private int with(long counter, @Nullable Operation operation, ToIntFunction<CompletionCount> action) {
-        return (int) locked(operation, () -> {
-            CompletionCount found = counters.get(counter);
-            return found == null ? -Errno.EINVAL : action.applyAsInt(found);
-        });
+    private int with(long counter, ToIntFunction<CompletionCount> action) {
+        CompletionCount found = counters.get(counter);
+        return found == null ? -Errno.EINVAL : action.applyAsInt(found);
     }
 
     @Override
@@ -63,7 +49,7 @@ final class EmbeddedCompletionCounters implements CompletionCounterVerbs {
 
     @Override
     public long create(MemorySegment init) {
-        return locked(Operation.CREATE_COMPLETION_COUNTER, () -> {
+        return calls.make(Operation.CREATE_COMPLETION_COUNTER, () -> {
             int type = init.get(JAVA_INT, CompletionCounterLayout.INIT_TYPE);
             boolean isKnown = type == CompletionCounterLayout.IBV_COMP_CNTR_TYPE_WRS
                     || type == CompletionCounterLayout.IBV_COMP_CNTR_TYPE_BYTES;
@@ -83,51 +69,51 @@ final class EmbeddedCompletionCounters implements CompletionCounterVerbs {
 
     @Override
     public int destroy(long counter) {
-        return with(counter, Operation.DESTROY_COMPLETION_COUNTER, found -> {
+        return calls.call(Operation.DESTROY_COMPLETION_COUNTER, () -> with(counter, found -> {
             if (found.users > 0) {
                 return -Errno.EBUSY;
             }
             counters.remove(counter);
             made--;
             return 0;
-        });
+        }));
     }
 
     @Override
     public int set(long counter, Value which, long value) {
-        return with(counter, null, found -> {
+        return calls.call(() -> with(counter, found -> {
             if (which == Value.ERRORS) {
                 found.errors = value;
             } else {
                 found.completions = value;
             }
             return 0;
-        });
+        }));
     }
 
     @Override
     public int increment(long counter, Value which, long amount) {
-        return with(counter, null, found -> {
+        return calls.call(() -> with(counter, found -> {
             if (which == Value.ERRORS) {
                 found.errors += amount;
             } else {
                 found.completions += amount;
             }
             return 0;
-        });
+        }));
     }
 
     @Override
     public int read(long counter, Value which, MemorySegment value) {
-        return with(counter, null, found -> {
+        return calls.call(() -> with(counter, found -> {
             value.set(JAVA_LONG, 0, which == Value.ERRORS ? found.errors : found.completions);
             return 0;
-        });
+        }));
     }
 
     @Override
     public int attach(long qp, long counter, MemorySegment attributes) {
-        return with(counter, Operation.ATTACH_COMPLETION_COUNTER, found -> {
+        return calls.call(Operation.ATTACH_COMPLETION_COUNTER, () -> with(counter, found -> {
             Qp queuePair = queuePairs.queuePair(qp);
             int operations = attributes.get(JAVA_INT, CompletionCounterLayout.ATTACH_OPERATIONS);
             if (queuePair == null || operations == 0 || queuePair.state > IbvQpState.IBV_QPS_INIT) {
@@ -136,6 +122,6 @@ final class EmbeddedCompletionCounters implements CompletionCounterVerbs {
             boolean isUnknown = attributes.get(JAVA_INT, CompletionCounterLayout.ATTACH_COMP_MASK) != 0
                     || (operations & ~CountedOperations.ALL) != 0;
             return isUnknown ? -Errno.EOPNOTSUPP : queuePair.counted.attach(found, operations);
-        });
+        }));
     }
 }

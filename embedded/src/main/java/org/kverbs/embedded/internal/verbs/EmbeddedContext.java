@@ -2,22 +2,13 @@ package org.kverbs.embedded.internal.verbs;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
-import java.util.Set;
-import java.util.function.IntSupplier;
-import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.Operation;
-import org.kverbs.embedded.internal.objects.AsyncEvents;
 import org.kverbs.embedded.internal.objects.Channel;
 import org.kverbs.embedded.internal.objects.Cq;
-import org.kverbs.embedded.internal.objects.Handles;
 import org.kverbs.embedded.internal.objects.Limits;
-import org.kverbs.embedded.internal.objects.OpenXrcDomain;
-import org.kverbs.embedded.internal.objects.Structures;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.transport.Qp;
-import org.kverbs.embedded.internal.transport.WqTable;
 import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.memory.Memory;
@@ -45,69 +36,19 @@ import org.kverbs.spi.XrcVerbs;
  */
 public final class EmbeddedContext implements VerbsContext {
 
-    /** What a device of libibverbs can lack, and this one has. */
-    private static final Set<String> OPTIONAL = Set.of(
-            "ibv_modify_cq",
-            "ibv_query_rt_values_ex",
-            "ibv_alloc_td",
-            "ibv_alloc_parent_domain",
-            "ibv_query_port_speed",
-            "ibv_modify_qp_rate_limit",
-            "ibv_alloc_null_mr",
-            "ibv_alloc_dm",
-            "ibv_advise_mr",
-            "ibv_import_pd",
-            "ibv_create_comp_cntr",
-            "ibv_post_srq_ops",
-            "ibv_open_xrcd",
-            "ibv_wr_atomic_write",
-            "ibv_wr_flush");
-    /** What the devices in this process have, and those on UDP sockets lack. */
-    private static final Set<String> OF_FRAMES =
-            Set.of("ibv_create_qp", "ibv_create_flow", "ibv_create_counters", "ibv_create_wq");
-
     /** The length of an implicit region: SIZE_MAX (man 3 ibv_reg_mr). */
     private static final long WHOLE_ADDRESS_SPACE = -1;
 
     private final Hca hca;
+    private final DeviceCalls calls;
     private final Queries queries;
-    private final Structures structures = new Structures();
-    private final Domains domains;
-    private final AsyncEvents events;
-    private final MemoryVerbs memory;
-    private final EmbeddedOptionalMemory optionalMemory;
-    private final AddressVerbs addresses;
-    private final CompletionVerbs completions;
-    private final SharedReceiveVerbs shared;
-    private final QueuePairVerbs queuePairs;
-    private final EmbeddedXrc xrc;
-    private final SteeringVerbs steering;
-    private final LockedSteering lockedSteering;
-    private final EmbeddedWorkQueues workQueues;
-    private final EmbeddedCompletionCounters completionCounters;
-    private final EmbeddedImports imports;
+    private final ContextObjects objects;
 
-    private EmbeddedContext(Hca hca, CommandFile file) {
+    private EmbeddedContext(Hca hca, ContextObjects objects) {
         this.hca = hca;
+        this.calls = new DeviceCalls(hca);
         this.queries = new Queries(hca);
-        this.domains = new Domains(hca, structures);
-        this.events = new AsyncEvents(hca.engine);
-        this.memory = new MemoryVerbs(hca, structures, domains);
-        this.optionalMemory = new EmbeddedOptionalMemory(hca, structures, domains, memory);
-        this.addresses = new AddressVerbs(hca, structures, domains);
-        this.completions = new CompletionVerbs(hca, structures, domains, events);
-        this.shared = new SharedReceiveVerbs(hca, structures, domains, events);
-        Handles<OpenXrcDomain> xrcDomains = EmbeddedXrc.table(structures);
-        Handles<WqTable> tables = EmbeddedWorkQueues.table(hca, structures);
-        this.workQueues = new EmbeddedWorkQueues(hca, structures, events, domains, completions, tables);
-        this.queuePairs = new QueuePairVerbs(
-                hca, structures, events, domains, completions, shared, xrcDomains, tables, memory, addresses);
-        this.xrc = new EmbeddedXrc(hca, completions, shared, queuePairs, xrcDomains);
-        this.steering = new SteeringVerbs(hca, structures, queuePairs);
-        this.completionCounters = new EmbeddedCompletionCounters(hca, structures, queuePairs);
-        this.lockedSteering = new LockedSteering(hca, steering);
-        this.imports = new EmbeddedImports(
-                hca, file, domains.table(), memory.regions(), optionalMemory.memories());
+        this.objects = objects;
     }
 
     /** Opens a device, and its port if it is closed. */
@@ -126,71 +67,13 @@ public final class EmbeddedContext implements VerbsContext {
     }
 
     private static VerbsOpenResult open(Hca hca, CommandFile file) {
-        hca.engine.enter();
-        try {
-            var context = new EmbeddedContext(hca, file);
-            int result = hca.open(context.events);
-            if (result < 0) {
-                context.imports.close();
-                context.structures.close();
-                return VerbsOpenResult.refused(-result);
-            }
-            return VerbsOpenResult.of(context);
-        } finally {
-            hca.engine.leave();
-        }
-    }
-
-    private int locked(IntSupplier action) {
-        hca.engine.enter();
-        try {
-            return action.getAsInt();
-        } finally {
-            hca.engine.leave();
-        }
-    }
-
-    /** Runs a call that a test can refuse. */
-    private int locked(Operation operation, IntSupplier action) {
-        return locked(() -> {
-            int refusal = hca.refuse(operation);
-            return refusal < 0 ? refusal : action.getAsInt();
+        return new DeviceCalls(hca).find(() -> {
+            var objects = new ContextObjects(hca, file);
+            int result = objects.open();
+            return result < 0
+                    ? VerbsOpenResult.refused(-result)
+                    : VerbsOpenResult.of(new EmbeddedContext(hca, objects));
         });
-    }
-
-    private long lockedLong(Operation operation, LongSupplier action) {
-        return lockedLong(() -> {
-            int refusal = hca.refuse(operation);
-            return refusal < 0 ? refusal : action.getAsLong();
-        });
-    }
-
-    private long lockedLong(LongSupplier action) {
-        hca.engine.enter();
-        try {
-            return action.getAsLong();
-        } finally {
-            hca.engine.leave();
-        }
-    }
-
-    private <T extends @Nullable Object> T find(Supplier<T> action) {
-        hca.engine.enter();
-        try {
-            return action.get();
-        } finally {
-            hca.engine.leave();
-        }
-    }
-
-    /** Finds an object of the data path, or throws if it was destroyed. */
-    private <T> T require(Supplier<@Nullable T> action, long address, String what) {
-        T found = find(action);
-        if (found == null) {
-            throw new IllegalArgumentException("there is no " + what + " at 0x" + Long.toHexString(address) + ": it"
-                    + " was destroyed, or belongs to another context");
-        }
-        return found;
     }
 
     @Override
@@ -200,86 +83,72 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public boolean has(String verb) {
-        return OPTIONAL.contains(verb) || OF_FRAMES.contains(verb) && find(() -> hca.link.carriesFrames());
+        return calls.find(() -> PresentVerbs.has(hca, verb));
     }
 
     @Override
     public FlowVerbs flows() {
-        return lockedSteering;
+        return objects.lockedSteering;
     }
 
     @Override
     public CounterVerbs flowCounters() {
-        return lockedSteering;
+        return objects.lockedSteering;
     }
 
     @Override
     public WorkQueueVerbs workQueues() {
-        return workQueues;
+        return objects.workQueues;
     }
 
     @Override
     public int close() {
-        return locked(() -> {
-            // As the kernel does: packets must not find objects that the program did not destroy.
-            imports.close();
-            steering.close();
-            queuePairs.close();
-            workQueues.close();
-            shared.close();
-            completions.close();
-            xrc.close();
-            memory.close();
-            optionalMemory.close();
-            hca.close(events);
-            structures.close();
-            return 0;
-        });
+        return calls.call(objects::close);
     }
 
     @Override
     public CompletionCounterVerbs completionCounters() {
-        return completionCounters;
+        return objects.completionCounters;
     }
 
     @Override
     public ImportVerbs imports() {
-        return imports;
+        return objects.imports;
     }
 
     @Override
     public ClockVerbs clock() {
-        return new EmbeddedClock(hca);
+        return new EmbeddedClock(hca, calls);
     }
 
     @Override
     public DomainVerbs domains() {
-        return new EmbeddedDomains(hca.engine, domains);
+        return new EmbeddedDomains(calls, objects.domains);
     }
 
     @Override
     public PacingVerbs pacing() {
-        return new EmbeddedPacing(hca, queuePairs);
+        return new EmbeddedPacing(calls, objects.queuePairs);
     }
 
     @Override
     public PortVerbs ports() {
-        return new EmbeddedPorts(hca);
+        return new EmbeddedPorts(calls);
     }
 
     @Override
     public int queryDevice(MemorySegment to) {
-        return locked(Operation.QUERY_DEVICE, () -> queries.device(to));
+        return calls.call(Operation.QUERY_DEVICE, () -> queries.device(to));
     }
 
     @Override
     public int queryDeviceEx(MemorySegment to) {
-        return locked(Operation.QUERY_DEVICE, () -> queries.deviceEx(to));
+        return calls.call(Operation.QUERY_DEVICE, () -> queries.deviceEx(to));
     }
 
     @Override
     public int queryPort(int port, MemorySegment to) {
-        return locked(Operation.QUERY_PORT, () -> queries.port(port, to));
+        return calls.call(Operation.QUERY_PORT, () -> queries.port(port, to));
     }
 
     @Override
@@ -309,25 +178,25 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long allocPd() {
-        return lockedLong(Operation.ALLOCATE_PROTECTION_DOMAIN, domains::alloc);
+        return calls.make(Operation.ALLOCATE_PROTECTION_DOMAIN, objects.domains::alloc);
     }
 
     @Override
     public int deallocPd(long pd) {
-        return locked(() -> domains.dealloc(pd));
+        return calls.call(() -> objects.domains.dealloc(pd));
     }
 
     @Override
     public long registerMemory(long pd, long address, long length, long iova, int access) {
         if (address == 0 && length == WHOLE_ADDRESS_SPACE) {
-            return lockedLong(Operation.REGISTER_MEMORY, () -> memory.registerImplicit(pd, access));
+            return calls.make(Operation.REGISTER_MEMORY, () -> objects.memory.registerImplicit(pd, access));
         }
         return registerMemory(pd, Memory.at(address, length), iova, access);
     }
 
     @Override
     public long registerMemory(long pd, MemorySegment range, long iova, int access) {
-        return lockedLong(Operation.REGISTER_MEMORY, () -> memory.register(pd, range, iova, access));
+        return calls.make(Operation.REGISTER_MEMORY, () -> objects.memory.register(pd, range, iova, access));
     }
 
     @Override
@@ -337,42 +206,42 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public int reregisterMemory(long mr, int flags, long pd, MemorySegment range, int access) {
-        return locked(Operation.REREGISTER_MEMORY, () -> memory.reregister(mr, flags, pd, range, access));
+        return calls.call(Operation.REREGISTER_MEMORY, () -> objects.memory.reregister(mr, flags, pd, range, access));
     }
 
     @Override
     public int deregisterMemory(long mr) {
-        return locked(Operation.DEREGISTER_MEMORY, () -> memory.deregister(mr));
+        return calls.call(Operation.DEREGISTER_MEMORY, () -> objects.memory.deregister(mr));
     }
 
     @Override
     public long allocMemoryWindow(long pd, int type) {
-        return lockedLong(Operation.ALLOCATE_MEMORY_WINDOW, () -> memory.allocWindow(pd, type));
+        return calls.make(Operation.ALLOCATE_MEMORY_WINDOW, () -> objects.memory.allocWindow(pd, type));
     }
 
     @Override
     public int bindMemoryWindow(long qp, long mw, MemorySegment bind) {
-        return locked(Operation.BIND_MEMORY_WINDOW, () -> queuePairs.bindWindow(qp, mw, bind.address()));
+        return calls.call(Operation.BIND_MEMORY_WINDOW, () -> objects.queuePairs.bindWindow(qp, mw, bind.address()));
     }
 
     @Override
     public int deallocMemoryWindow(long mw) {
-        return locked(() -> memory.deallocWindow(mw));
+        return calls.call(() -> objects.memory.deallocWindow(mw));
     }
 
     @Override
     public OptionalMemoryVerbs optionalMemory() {
-        return optionalMemory;
+        return objects.optionalMemory;
     }
 
     @Override
     public long createCompletionChannel() {
-        return lockedLong(Operation.CREATE_COMPLETION_CHANNEL, completions::createChannel);
+        return calls.make(Operation.CREATE_COMPLETION_CHANNEL, objects.completions::createChannel);
     }
 
     @Override
     public int destroyCompletionChannel(long channel) {
-        return locked(() -> completions.destroyChannel(channel));
+        return calls.call(() -> objects.completions.destroyChannel(channel));
     }
 
     @Override
@@ -387,7 +256,7 @@ public final class EmbeddedContext implements VerbsContext {
     }
 
     private @Nullable Channel<Cq> channel(long address) {
-        return find(() -> completions.channel(address));
+        return calls.find(() -> objects.completions.channel(address));
     }
 
     @Override
@@ -408,37 +277,38 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long createCompletionQueue(int entries, long channel, int vector) {
-        return lockedLong(Operation.CREATE_COMPLETION_QUEUE, () -> completions.create(entries, channel, vector));
+        return calls.make(
+                Operation.CREATE_COMPLETION_QUEUE, () -> objects.completions.create(entries, channel, vector));
     }
 
     @Override
     public long createCompletionQueueEx(MemorySegment init) {
-        return lockedLong(Operation.CREATE_COMPLETION_QUEUE, () -> completions.createEx(init.address()));
+        return calls.make(Operation.CREATE_COMPLETION_QUEUE, () -> objects.completions.createEx(init.address()));
     }
 
     @Override
     public int resizeCompletionQueue(long cq, int entries) {
-        return locked(Operation.RESIZE_COMPLETION_QUEUE, () -> completions.resize(cq, entries));
+        return calls.call(Operation.RESIZE_COMPLETION_QUEUE, () -> objects.completions.resize(cq, entries));
     }
 
     @Override
     public int modifyCompletionQueue(long cq, MemorySegment attributes) {
-        return locked(Operation.MODIFY_COMPLETION_QUEUE, () -> completions.modify(cq, attributes));
+        return calls.call(Operation.MODIFY_COMPLETION_QUEUE, () -> objects.completions.modify(cq, attributes));
     }
 
     @Override
     public int destroyCompletionQueue(long cq) {
-        return locked(Operation.DESTROY_COMPLETION_QUEUE, () -> completions.destroy(cq));
+        return calls.call(Operation.DESTROY_COMPLETION_QUEUE, () -> objects.completions.destroy(cq));
     }
 
     @Override
     public void ackCompletionEvents(long cq, int count) {
-        // No code waits for acknowledgements: destroying an object removes its events.
+        // No code waits for acknowledgements: destroying an object removes its objects.events.
     }
 
     @Override
     public CompletionQueueOps completionQueueOps(long cq) {
-        return require(() -> completions.queue(cq), cq, "completion queue");
+        return calls.require(() -> objects.completions.queue(cq), cq, "completion queue");
     }
 
     @Override
@@ -448,81 +318,82 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public XrcVerbs xrc() {
-        return xrc;
+        return objects.xrc;
     }
 
     @Override
     public TagVerbs tags() {
-        return new EmbeddedTags(hca, shared);
+        return new EmbeddedTags(hca, calls, objects.shared);
     }
 
     @Override
     public long createSharedReceiveQueue(long pd, MemorySegment init) {
-        return lockedLong(Operation.CREATE_SHARED_RECEIVE_QUEUE, () -> shared.create(pd, init.address()));
+        return calls.make(Operation.CREATE_SHARED_RECEIVE_QUEUE, () -> objects.shared.create(pd, init.address()));
     }
 
     @Override
     public int modifySharedReceiveQueue(long srq, MemorySegment given, int mask) {
-        return locked(Operation.MODIFY_SHARED_RECEIVE_QUEUE, () -> shared.modify(srq, given.address(), mask));
+        return calls.call(
+                Operation.MODIFY_SHARED_RECEIVE_QUEUE, () -> objects.shared.modify(srq, given.address(), mask));
     }
 
     @Override
     public int querySharedReceiveQueue(long srq, MemorySegment to) {
-        return locked(() -> shared.query(srq, to.address()));
+        return calls.call(() -> objects.shared.query(srq, to.address()));
     }
 
     @Override
     public int destroySharedReceiveQueue(long srq) {
-        return locked(Operation.DESTROY_SHARED_RECEIVE_QUEUE, () -> shared.destroy(srq));
+        return calls.call(Operation.DESTROY_SHARED_RECEIVE_QUEUE, () -> objects.shared.destroy(srq));
     }
 
     @Override
     public ReceiveOps sharedReceiveQueueOps(long srq) {
-        return require(() -> shared.queue(srq), srq, "shared receive queue");
+        return calls.require(() -> objects.shared.queue(srq), srq, "shared receive queue");
     }
 
     @Override
     public long createQueuePair(long pd, MemorySegment init) {
-        return lockedLong(Operation.CREATE_QUEUE_PAIR, () -> queuePairs.create(pd, init.address()));
+        return calls.make(Operation.CREATE_QUEUE_PAIR, () -> objects.queuePairs.create(pd, init.address()));
     }
 
     @Override
     public long createQueuePairEx(MemorySegment init) {
-        return lockedLong(Operation.CREATE_QUEUE_PAIR, () -> queuePairs.createEx(init.address()));
+        return calls.make(Operation.CREATE_QUEUE_PAIR, () -> objects.queuePairs.createEx(init.address()));
     }
 
     @Override
     public int modifyQueuePair(long qp, MemorySegment given, int mask) {
-        return locked(Operation.MODIFY_QUEUE_PAIR, () -> queuePairs.modify(qp, given.address(), mask));
+        return calls.call(Operation.MODIFY_QUEUE_PAIR, () -> objects.queuePairs.modify(qp, given.address(), mask));
     }
 
     @Override
     public int queryQueuePair(long qp, MemorySegment to, int mask, MemorySegment init) {
-        return locked(Operation.QUERY_QUEUE_PAIR, () -> queuePairs.query(qp, to.address(), init.address()));
+        return calls.call(Operation.QUERY_QUEUE_PAIR, () -> objects.queuePairs.query(qp, to.address(), init.address()));
     }
 
     @Override
     public int destroyQueuePair(long qp) {
-        return locked(Operation.DESTROY_QUEUE_PAIR, () -> queuePairs.destroy(qp));
+        return calls.call(Operation.DESTROY_QUEUE_PAIR, () -> objects.queuePairs.destroy(qp));
     }
 
     @Override
     public QueuePairOps queuePairOps(long qp) {
-        return queuePair(qp);
+        return queuePair(qp).posts(false);
     }
 
     @Override
     public QueuePairOps extendedQueuePairOps(long qp, int maxSendSge, int maxInlineData, int operations) {
-        return queuePair(qp).whole();
+        return queuePair(qp).posts(true);
     }
 
     private Qp queuePair(long qp) {
-        return require(() -> queuePairs.queuePair(qp), qp, "queue pair");
+        return calls.require(() -> objects.queuePairs.queuePair(qp), qp, "queue pair");
     }
 
     @Override
     public Map<String, Long> queuePairCounters(long qp) {
-        return find(() -> queuePairs.counters(qp));
+        return calls.find(() -> objects.queuePairs.counters(qp));
     }
 
     @Override
@@ -532,13 +403,14 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public int attachMulticast(long qp, MemorySegment gid, int lid) {
-        return locked(
-                Operation.ATTACH_MULTICAST, () -> queuePairs.attachMulticast(qp, big(gid, 0), big(gid, Long.BYTES)));
+        return calls.call(
+                Operation.ATTACH_MULTICAST,
+                () -> objects.queuePairs.attachMulticast(qp, big(gid, 0), big(gid, Long.BYTES)));
     }
 
     @Override
     public int detachMulticast(long qp, MemorySegment gid, int lid) {
-        return locked(() -> queuePairs.detachMulticast(qp, big(gid, 0), big(gid, Long.BYTES)));
+        return calls.call(() -> objects.queuePairs.detachMulticast(qp, big(gid, 0), big(gid, Long.BYTES)));
     }
 
     private static long big(MemorySegment gid, long offset) {
@@ -547,17 +419,17 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public long createAddressHandle(long pd, MemorySegment given) {
-        return lockedLong(Operation.CREATE_ADDRESS_HANDLE, () -> addresses.create(pd, given.address()));
+        return calls.make(Operation.CREATE_ADDRESS_HANDLE, () -> objects.addresses.create(pd, given.address()));
     }
 
     @Override
     public int addressFromCompletion(int port, MemorySegment completion, MemorySegment grh, MemorySegment to) {
-        return addresses.fromCompletion(port, completion, grh, to);
+        return objects.addresses.fromCompletion(port, completion, grh, to);
     }
 
     @Override
     public int destroyAddressHandle(long ah) {
-        return locked(() -> addresses.destroy(ah));
+        return calls.call(() -> objects.addresses.destroy(ah));
     }
 
     @Override
@@ -567,7 +439,7 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public int awaitAsyncEvent(MemorySegment event, long timeoutNanos) {
-        return events.await(event, timeoutNanos);
+        return objects.events.await(event, timeoutNanos);
     }
 
     @Override
@@ -577,6 +449,6 @@ public final class EmbeddedContext implements VerbsContext {
 
     @Override
     public void wakeAsyncEvents() {
-        events.wake();
+        objects.events.wake();
     }
 }

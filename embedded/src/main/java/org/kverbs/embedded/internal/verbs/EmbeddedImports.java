@@ -1,7 +1,6 @@
 package org.kverbs.embedded.internal.verbs;
 
 import java.util.function.Function;
-import java.util.function.LongSupplier;
 import org.kverbs.embedded.Operation;
 import org.kverbs.embedded.internal.objects.Dm;
 import org.kverbs.embedded.internal.objects.Handles;
@@ -22,6 +21,7 @@ import org.kverbs.spi.ImportVerbs;
 final class EmbeddedImports implements ImportVerbs {
 
     private final Hca hca;
+    private final DeviceCalls calls;
     private final CommandFile file;
     private final int descriptor = CommandFile.freshDescriptor();
     private final Handles<Pd> domains;
@@ -30,6 +30,7 @@ final class EmbeddedImports implements ImportVerbs {
 
     EmbeddedImports(Hca hca, CommandFile file, Handles<Pd> domains, Handles<Mr> regions, Handles<Dm> memories) {
         this.hca = hca;
+        this.calls = new DeviceCalls(hca);
         this.file = file;
         this.domains = domains;
         this.regions = regions;
@@ -40,15 +41,6 @@ final class EmbeddedImports implements ImportVerbs {
     /** Leaves the file; called with the lock held when the device is closed. */
     void close() {
         file.leave(this);
-    }
-
-    private long locked(LongSupplier action) {
-        hca.engine.enter();
-        try {
-            return action.getAsLong();
-        } finally {
-            hca.engine.leave();
-        }
     }
 
     /** Makes a structure for an object of another context. */
@@ -76,17 +68,17 @@ final class EmbeddedImports implements ImportVerbs {
 
     @Override
     public long importPd(int handle) {
-        return locked(() -> imported(Operation.IMPORT_PROTECTION_DOMAIN, it -> it.domains, handle));
+        return calls.make(() -> imported(Operation.IMPORT_PROTECTION_DOMAIN, it -> it.domains, handle));
     }
 
     @Override
     public void unimportPd(long pd) {
-        locked(() -> domains.removeImported(pd));
+        calls.run(() -> domains.removeImported(pd));
     }
 
     @Override
     public long importMemory(long pd, int handle) {
-        return locked(() -> {
+        return calls.make(() -> {
             Pd domain = domains.get(pd);
             if (domain == null) {
                 return -Errno.EINVAL;
@@ -105,16 +97,16 @@ final class EmbeddedImports implements ImportVerbs {
 
     @Override
     public void unimportMemory(long mr) {
-        locked(() -> regions.removeImported(mr));
+        calls.run(() -> regions.removeImported(mr));
     }
 
     @Override
     public long importDeviceMemory(int handle) {
-        return locked(() -> imported(Operation.IMPORT_DEVICE_MEMORY, it -> it.memories, handle));
+        return calls.make(() -> imported(Operation.IMPORT_DEVICE_MEMORY, it -> it.memories, handle));
     }
 
     @Override
     public void unimportDeviceMemory(long dm) {
-        locked(() -> memories.removeImported(dm));
+        calls.run(() -> memories.removeImported(dm));
     }
 }

@@ -2,10 +2,7 @@ package org.kverbs.embedded.internal.verbs;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.function.IntSupplier;
-import java.util.function.LongSupplier;
 import org.kverbs.embedded.Operation;
-import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.objects.Dm;
 import org.kverbs.embedded.internal.objects.Handles;
 import org.kverbs.embedded.internal.objects.ImplicitRegion;
@@ -41,6 +38,7 @@ final class EmbeddedOptionalMemory implements OptionalMemoryVerbs {
             | IbvAccessFlags.IBV_ACCESS_RELAXED_ORDERING;
 
     private final Hca hca;
+    private final DeviceCalls calls;
     private final Domains domains;
     private final MemoryVerbs regions;
     private final Advice advice;
@@ -48,6 +46,7 @@ final class EmbeddedOptionalMemory implements OptionalMemoryVerbs {
 
     EmbeddedOptionalMemory(Hca hca, Structures structures, Domains domains, MemoryVerbs regions) {
         this.hca = hca;
+        this.calls = new DeviceCalls(hca);
         this.domains = domains;
         this.regions = regions;
         this.advice = new Advice(hca, domains);
@@ -68,23 +67,9 @@ final class EmbeddedOptionalMemory implements OptionalMemoryVerbs {
         memory.free();
     }
 
-    private long locked(Operation operation, LongSupplier action) {
-        hca.engine.enter();
-        try {
-            int refusal = hca.refuse(operation);
-            return refusal < 0 ? refusal : action.getAsLong();
-        } finally {
-            hca.engine.leave();
-        }
-    }
-
-    private int lockedInt(Operation operation, IntSupplier action) {
-        return (int) locked(operation, action::getAsInt);
-    }
-
     @Override
     public long allocNullRegion(long pd) {
-        return locked(Operation.ALLOCATE_NULL_REGION, () -> {
+        return calls.make(Operation.ALLOCATE_NULL_REGION, () -> {
             Pd domain = domains.get(pd);
             return domain == null
                     ? -Errno.EINVAL : regions.add(pd, domain, (lkey, rkey, at) -> new NullRegion(domain, lkey, at));
@@ -93,7 +78,7 @@ final class EmbeddedOptionalMemory implements OptionalMemoryVerbs {
 
     @Override
     public long allocDeviceMemory(MemorySegment attributes) {
-        return locked(Operation.ALLOCATE_DEVICE_MEMORY, () -> allocate(
+        return calls.make(Operation.ALLOCATE_DEVICE_MEMORY, () -> allocate(
                 Memory.getLong(attributes.address() + IbvAllocDmAttr.LENGTH),
                 Memory.getInt(attributes.address() + IbvAllocDmAttr.LOG_ALIGN_REQ),
                 Memory.getInt(attributes.address() + IbvAllocDmAttr.COMP_MASK)));
@@ -123,7 +108,7 @@ final class EmbeddedOptionalMemory implements OptionalMemoryVerbs {
 
     @Override
     public int freeDeviceMemory(long dm) {
-        return lockedInt(Operation.FREE_DEVICE_MEMORY, () -> {
+        return calls.call(Operation.FREE_DEVICE_MEMORY, () -> {
             Dm memory = memories.get(dm);
             if (memory == null || memories.isImported(dm) || memory.regions > 0) {
                 return memory == null || memories.isImported(dm) ? -Errno.EINVAL : -Errno.EBUSY;
@@ -146,7 +131,7 @@ final class EmbeddedOptionalMemory implements OptionalMemoryVerbs {
 
     /** Copies words of 4 bytes: a program that runs here runs on mlx5. */
     private int copy(long dm, long offset, MemorySegment other, boolean intoDevice) {
-        return lockedInt(Operation.COPY_DEVICE_MEMORY, () -> {
+        return calls.call(Operation.COPY_DEVICE_MEMORY, () -> {
             Dm memory = memories.get(dm);
             long length = other.byteSize();
             if (memory == null) {
@@ -166,7 +151,7 @@ final class EmbeddedOptionalMemory implements OptionalMemoryVerbs {
                 other.copyFrom(part);
             }
             if (other.isMapped()) {
-                Engine.throwPending(); // here, and not where the lock is released and other queue pairs work
+                Memory.throwPending(); // here, and not where the lock is released and other queue pairs work
             }
             return 0;
         });
@@ -174,7 +159,7 @@ final class EmbeddedOptionalMemory implements OptionalMemoryVerbs {
 
     @Override
     public long registerDeviceMemory(long pd, long dm, long offset, long length, int access) {
-        return locked(Operation.REGISTER_DEVICE_MEMORY, () -> {
+        return calls.make(Operation.REGISTER_DEVICE_MEMORY, () -> {
             Pd domain = domains.get(pd);
             Dm memory = memories.get(dm);
             if (domain == null || memory == null || length <= 0 || (access & ~DEVICE_ACCESS) != 0
@@ -196,18 +181,15 @@ final class EmbeddedOptionalMemory implements OptionalMemoryVerbs {
 
     @Override
     public int adviseMemory(long pd, int kind, int flags, MemorySegment entries) {
-        return lockedInt(Operation.ADVISE_MEMORY, () -> advice.give(pd, kind, flags, entries));
+        return calls.call(Operation.ADVISE_MEMORY, () -> advice.give(pd, kind, flags, entries));
     }
 
     @Override
     public void willUse(long implicitRegion, MemorySegment memory) {
-        hca.engine.enter();
-        try {
+        calls.run(() -> {
             if (regions.region(implicitRegion) instanceof ImplicitRegion region) {
                 region.willUse(memory);
             }
-        } finally {
-            hca.engine.leave();
-        }
+        });
     }
 }

@@ -6,7 +6,6 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.Operation;
 import org.kverbs.embedded.internal.objects.Limits;
-import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.transport.Qp;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvQpRateLimitAttr;
@@ -14,17 +13,11 @@ import org.kverbs.internal.abi.IbvQpState;
 import org.kverbs.spi.PacingVerbs;
 
 /** Limits the sending rates of an embedded device's queue pairs; takes the engine's lock for each call. */
-record EmbeddedPacing(Hca hca, QueuePairVerbs queuePairs) implements PacingVerbs {
+record EmbeddedPacing(DeviceCalls calls, QueuePairVerbs queuePairs) implements PacingVerbs {
 
     @Override
     public int modifyRateLimit(long qp, MemorySegment attributes) {
-        hca.engine.enter();
-        try {
-            int refusal = hca.refuse(Operation.MODIFY_RATE_LIMIT);
-            return refusal < 0 ? refusal : modify(queuePairs.queuePair(qp), attributes);
-        } finally {
-            hca.engine.leave();
-        }
+        return calls.call(Operation.MODIFY_RATE_LIMIT, () -> modify(queuePairs.queuePair(qp), attributes));
     }
 
     /**

@@ -9,12 +9,11 @@ import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.TagVerbs;
 
 /** Changes the lists of tags of an open context. Each call takes the engine's lock. */
-record EmbeddedTags(Hca hca, SharedReceiveVerbs shared) implements TagVerbs {
+record EmbeddedTags(Hca hca, DeviceCalls calls, SharedReceiveVerbs shared) implements TagVerbs {
 
     @Override
     public int post(long srq, long operations, MemorySegment refused) {
-        hca.engine.enter();
-        try {
+        return calls.call(() -> {
             int refusal = hca.refuse(Operation.POST_TAG_OPERATIONS);
             Srq queue = shared.queue(srq);
             if (refusal < 0 || queue == null || queue.tags == null) {
@@ -22,8 +21,6 @@ record EmbeddedTags(Hca hca, SharedReceiveVerbs shared) implements TagVerbs {
                 return refusal < 0 ? refusal : -Errno.EINVAL;
             }
             return queue.tags.post(operations, refused.address());
-        } finally {
-            hca.engine.leave();
-        }
+        });
     }
 }

@@ -1,7 +1,6 @@
 package org.kverbs.embedded.internal.verbs;
 
 import java.lang.foreign.MemorySegment;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.Operation;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
@@ -34,6 +33,7 @@ import org.kverbs.spi.WorkQueueVerbs;
 final class EmbeddedWorkQueues implements WorkQueueVerbs {
 
     private final Hca hca;
+    private final DeviceCalls calls;
     private final AsyncEvents events;
     private final Domains domains;
     private final CompletionVerbs completions;
@@ -48,6 +48,7 @@ final class EmbeddedWorkQueues implements WorkQueueVerbs {
             CompletionVerbs completions,
             Handles<WqTable> tables) {
         this.hca = hca;
+        this.calls = new DeviceCalls(hca);
         this.events = events;
         this.domains = domains;
         this.completions = completions;
@@ -74,7 +75,7 @@ final class EmbeddedWorkQueues implements WorkQueueVerbs {
 
     @Override
     public long createWorkQueue(MemorySegment init) {
-        return locked(Operation.CREATE_WORK_QUEUE, () -> create(init.address()));
+        return calls.make(Operation.CREATE_WORK_QUEUE, () -> create(init.address()));
     }
 
     private long create(long at) {
@@ -117,7 +118,7 @@ final class EmbeddedWorkQueues implements WorkQueueVerbs {
 
     @Override
     public int modifyWorkQueue(long wq, MemorySegment attributes) {
-        return (int) locked(Operation.MODIFY_WORK_QUEUE, () -> modify(queues.get(wq), attributes.address()));
+        return calls.call(Operation.MODIFY_WORK_QUEUE, () -> modify(queues.get(wq), attributes.address()));
     }
 
     private static int modify(@Nullable Wq queue, long given) {
@@ -146,7 +147,7 @@ final class EmbeddedWorkQueues implements WorkQueueVerbs {
 
     @Override
     public int destroyWorkQueue(long wq) {
-        return (int) locked(Operation.DESTROY_WORK_QUEUE, () -> {
+        return calls.call(Operation.DESTROY_WORK_QUEUE, () -> {
             Wq found = queues.get(wq);
             if (found == null || found.users > 0) {
                 return found == null ? -Errno.EINVAL : -Errno.EBUSY;
@@ -161,17 +162,12 @@ final class EmbeddedWorkQueues implements WorkQueueVerbs {
 
     @Override
     public ReceiveOps workQueueOps(long wq) {
-        hca.engine.enter();
-        try {
-            return queues.require(wq);
-        } finally {
-            hca.engine.leave();
-        }
+        return calls.find(() -> queues.require(wq));
     }
 
     @Override
     public long createIndirectionTable(MemorySegment init) {
-        return locked(Operation.CREATE_INDIRECTION_TABLE, () -> createTable(init.address()));
+        return calls.make(Operation.CREATE_INDIRECTION_TABLE, () -> createTable(init.address()));
     }
 
     private long createTable(long at) {
@@ -202,7 +198,7 @@ final class EmbeddedWorkQueues implements WorkQueueVerbs {
 
     @Override
     public int destroyIndirectionTable(long table) {
-        return (int) locked(Operation.DESTROY_INDIRECTION_TABLE, () -> {
+        return calls.call(Operation.DESTROY_INDIRECTION_TABLE, () -> {
             WqTable found = tables.get(table);
             if (found == null || found.users > 0) {
                 return found == null ? -Errno.EINVAL : -Errno.EBUSY;
@@ -211,16 +207,5 @@ final class EmbeddedWorkQueues implements WorkQueueVerbs {
             tables.remove(table);
             return 0;
         });
-    }
-
-    /** Runs a call under the lock, unless a test refuses its operation. */
-    private long locked(Operation operation, LongSupplier action) {
-        hca.engine.enter();
-        try {
-            int refusal = hca.refuse(operation);
-            return refusal < 0 ? refusal : action.getAsLong();
-        } finally {
-            hca.engine.leave();
-        }
     }
 }

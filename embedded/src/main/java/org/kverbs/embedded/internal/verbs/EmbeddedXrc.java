@@ -10,8 +10,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
-import java.util.function.IntSupplier;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.Operation;
 import org.kverbs.embedded.internal.objects.Handles;
@@ -51,6 +49,7 @@ final class EmbeddedXrc implements XrcVerbs {
             | IbvQpOpenAttrMask.IBV_QP_OPEN_ATTR_TYPE;
 
     private final Hca hca;
+    private final DeviceCalls calls;
     private final CompletionVerbs completions;
     private final SharedReceiveVerbs shared;
     private final QueuePairVerbs queuePairs;
@@ -63,6 +62,7 @@ final class EmbeddedXrc implements XrcVerbs {
             QueuePairVerbs queuePairs,
             Handles<OpenXrcDomain> domains) {
         this.hca = hca;
+        this.calls = new DeviceCalls(hca);
         this.completions = completions;
         this.shared = shared;
         this.queuePairs = queuePairs;
@@ -96,7 +96,7 @@ final class EmbeddedXrc implements XrcVerbs {
             return -errno(e);
         }
         try {
-            return locked(Operation.OPEN_XRC_DOMAIN, () -> open(asked, flags));
+            return calls.make(Operation.OPEN_XRC_DOMAIN, () -> open(asked, flags));
         } finally {
             if (!asked.wasOpened) {
                 asked.close();
@@ -155,7 +155,7 @@ final class EmbeddedXrc implements XrcVerbs {
 
     @Override
     public int closeDomain(long domain) {
-        return lockedInt(Operation.CLOSE_XRC_DOMAIN, () -> {
+        return calls.call(Operation.CLOSE_XRC_DOMAIN, () -> {
             OpenXrcDomain opened = domains.get(domain);
             if (opened == null || opened.users > 0) {
                 return opened == null ? -Errno.EINVAL : -Errno.EBUSY;
@@ -169,7 +169,7 @@ final class EmbeddedXrc implements XrcVerbs {
     @Override
     public long createSharedReceiveQueue(MemorySegment init) {
         long at = init.address();
-        return locked(Operation.CREATE_SHARED_RECEIVE_QUEUE, () -> {
+        return calls.make(Operation.CREATE_SHARED_RECEIVE_QUEUE, () -> {
             if (Memory.getInt(at + IbvSrqInitAttrEx.COMP_MASK) == TAGGED_QUEUE
                     && Memory.getInt(at + IbvSrqInitAttrEx.SRQ_TYPE) == IbvSrqType.IBV_SRQT_TM) {
                 return shared.createTagged(
@@ -191,13 +191,13 @@ final class EmbeddedXrc implements XrcVerbs {
 
     @Override
     public int sharedReceiveQueueNumber(long srq) {
-        return lockedInt(null, () -> shared.number(srq));
+        return calls.call(() -> shared.number(srq));
     }
 
     @Override
     public long openQueuePair(MemorySegment attributes) {
         long at = attributes.address();
-        return locked(Operation.OPEN_QUEUE_PAIR, () -> {
+        return calls.make(Operation.OPEN_QUEUE_PAIR, () -> {
             int mask = Memory.getInt(at + IbvQpOpenAttr.COMP_MASK) & ~IbvQpOpenAttrMask.IBV_QP_OPEN_ATTR_CONTEXT;
             if (mask != QUEUE_PAIR || Memory.getInt(at + IbvQpOpenAttr.QP_TYPE) != IbvQpType.IBV_QPT_XRC_RECV) {
                 return -Errno.EINVAL;
@@ -205,20 +205,5 @@ final class EmbeddedXrc implements XrcVerbs {
             return queuePairs.openXrcReceiver(
                     domains.get(Memory.getLong(at + IbvQpOpenAttr.XRCD)), Memory.getInt(at + IbvQpOpenAttr.QP_NUM));
         });
-    }
-
-    private int lockedInt(@Nullable Operation operation, IntSupplier action) {
-        return (int) locked(operation, action::getAsInt);
-    }
-
-    /** Runs a call under the lock, unless a test refuses its operation. */
-    private long locked(@Nullable Operation operation, LongSupplier action) {
-        hca.engine.enter();
-        try {
-            int refusal = operation == null ? 0 : hca.refuse(operation);
-            return refusal < 0 ? refusal : action.getAsLong();
-        } finally {
-            hca.engine.leave();
-        }
     }
 }

@@ -81,7 +81,7 @@ final class QueuePairVerbs {
     void close() {
         queuePairs.forEach(qp -> {
             hca.multicast.forget(qp);
-            if (qp.close(events)) {
+            if (qp.handles.close(events)) {
                 qp.destroy();
             }
         });
@@ -137,7 +137,7 @@ final class QueuePairVerbs {
             name(structure, number, found.type);
             Memory.putInt(structure + IbvQp.STATE, found.state);
             opened.users++;
-            found.open(new QpHandle(events, structure, opened));
+            found.handles.open(new QpHandle(events, structure, opened));
         }
         return structure;
     }
@@ -243,7 +243,7 @@ final class QueuePairVerbs {
         if (found == null || hca.multicast.contains(found) || hca.steering.leadsTo(found)) {
             return found == null ? -Errno.EINVAL : -Errno.EBUSY;
         }
-        if (found.close(qp)) {
+        if (found.handles.close(qp)) {
             found.destroy();
             forgetAttributes(found);
         }

@@ -213,6 +213,19 @@ public final class Opcode {
         return has(opcode, ONLY);
     }
 
+    /** Tells whether the message begins with this packet. */
+    public static boolean begins(int opcode) {
+        return has(opcode, FIRST | ONLY);
+    }
+
+    /** Tells whether the packet is a part of a send. */
+    public static boolean isSend(int opcode) {
+        int operation = operation(opcode);
+        return operation <= RC_SEND_ONLY_IMMEDIATE
+                || operation == RC_SEND_LAST_INVALIDATE
+                || operation == RC_SEND_ONLY_INVALIDATE;
+    }
+
     /** Tells whether the packet may carry a payload; the payload may be empty. */
     public static boolean hasPayload(int opcode) {
         return has(opcode, PAYLOAD);

@@ -17,7 +17,7 @@ private const val HOUR = 3600 * 1_000_000_000L
 private val NOTHING = ByteArray(0)
 
 /** An owner that fails when it gets the last event. */
-private class Failing : Connection.Owner {
+private class Failing : ConnectionOwner {
     override fun replied(rep: Message.Rep) = Unit
 
     override fun established() = Unit

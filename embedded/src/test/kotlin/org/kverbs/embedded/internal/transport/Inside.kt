@@ -35,7 +35,7 @@ internal class InsideQueuePair(
     val sends: Int get() = qp.sends.size()
 
     /** The number of receives that are posted here, or to the shared queue. */
-    val receives: Int get() = qp.srq?.queue?.size() ?: qp.receives().size()
+    val receives: Int get() = qp.srq?.queue?.size() ?: qp.receives.own.size()
 
     /** Checks the invariants of a reliable queue pair's cursors, as the package description states them. */
     fun checkCursors() {

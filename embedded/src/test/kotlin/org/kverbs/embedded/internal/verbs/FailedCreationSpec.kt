@@ -103,13 +103,8 @@ private fun usersOf(
     context: VerbsContext,
     cq: Long,
 ): ScarceUsers {
-    val verbs =
-        EmbeddedContext::class.java
-            .getDeclaredField("completions")
-            .apply {
-                isAccessible = true
-            }.get(context) as CompletionVerbs
+    val found = context.completionQueueOps(cq) as Cq
     val users = ScarceUsers()
-    Cq::class.java.getDeclaredField("users").apply { isAccessible = true }.set(verbs.queue(cq), users)
+    Cq::class.java.getDeclaredField("users").apply { isAccessible = true }.set(found, users)
     return users
 }
