@@ -400,6 +400,8 @@ public final class QueuePair extends Resource {
 
     /**
      * Writes requests into a list of the queue pair's own and posts them in one call, as {@link #post(SendRequests)}.
+     * The call allocates nothing. A lambda that uses variables of its surroundings is an object, which the JIT does not
+     * always remove: keep it in a field where each byte counts.
      *
      * @param requests begins operations on the list it is given, which is the queue pair's again when it returns
      */

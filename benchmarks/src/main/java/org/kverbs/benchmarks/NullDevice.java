@@ -36,6 +36,11 @@ final class NullDevice {
      * @param endless whether each poll finds completions, or none
      */
     static Context open(boolean shortPost, boolean endless) {
+        try {
+            EmbeddedBeside.use();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("interrupted before the benchmark began", e);
+        }
         System.setProperty("kverbs.shortPost", Boolean.toString(shortPost));
         set(NULL_ENDLESS, endless ? 1 : 0);
         return Device.byName("null0").open();
