@@ -9,8 +9,9 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * Writes the classes of org.kverbs.internal.abi, or of the like package of another module, and the listing that the test compares them by, from the C headers
- * named in bindings.txt. Run it by the script {@code generate} beside it. The same headers always give the same bytes.
+ * Writes the classes of org.kverbs.internal.abi, or of the like package of another module, and the listing that the
+ * test compares them by, from the C headers named in bindings.txt. Run it by the script {@code generate} beside it. The
+ * same headers always give the same bytes.
  */
 final class Generate {
     private final Gcc gcc;

@@ -332,14 +332,16 @@ public final class CompletionQueue extends Resource {
 
     /**
      * Makes the device announce completions together ({@code ibv_modify_cq}): after a call of {@link #arm} the channel
-     * gets its event when {@code count} completions have come, or when {@code period} is over, which the embedded device
-     * counts from the first of them and mlx5 from the last event. Fewer events cost less. Polling is not changed.
+     * gets its event when {@code count} completions have come, or when {@code period} is over, which the embedded
+     * device counts from the first of them and mlx5 from the last event. Fewer events cost less. Polling is not
+     * changed.
      *
      * <p>{@code DeviceAttributesEx.cqModeration} has the device's limits; they are 0 if it has no moderation. Soft-RoCE
      * and soft-iWARP have none.
      *
      * @param count how many completions an event waits for, from 0 to 65,535; 0 and 1 end the moderation
-     * @param period how long an event waits, up to 65,535 us; it is cut to whole microseconds, and 0 ends the moderation
+     * @param period how long an event waits, up to 65,535 us; it is cut to whole microseconds, and 0 ends the
+     *     moderation
      * @throws UnsupportedVerbException if the device has no moderation
      * @throws RdmaSystemException if the device refuses, such as EINVAL for values above its limits
      */

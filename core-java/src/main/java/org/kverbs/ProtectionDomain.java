@@ -396,8 +396,8 @@ public final class ProtectionDomain extends Resource {
 
     /**
      * Makes a shared receive queue of XRC ({@code ibv_create_srq_ex}). Messages of extended reliable connections name
-     * it by its {@linkplain SharedReceiveQueue#number number}. Their receives complete in {@code cq}, whichever queue pair
-     * of the domain they came to.
+     * it by its {@linkplain SharedReceiveQueue#number number}. Their receives complete in {@code cq}, whichever queue
+     * pair of the domain they came to.
      *
      * @param domain the domain whose receiving queue pairs can reach the queue
      * @param cq the completion queue of the receives

@@ -12,8 +12,8 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.ReceiveOps;
 
 /**
- * Posts receives of a queue pair, of a shared receive queue or of a work queue. It admits one thread at a time, and none after the
- * close.
+ * Posts receives of a queue pair, of a shared receive queue or of a work queue. It admits one thread at a time, and
+ * none after the close.
  */
 final class ReceivePoster {
 

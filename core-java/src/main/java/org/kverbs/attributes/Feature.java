@@ -135,8 +135,8 @@ public enum Feature {
      */
     WORK_QUEUES(
             "ibv_create_wq",
-            "Devices of the driver mlx5 have it, those of mlx4 with rdma-core 15 and newer, those of mana with 44, and so "
-                    + "have the embedded devices in this process; an embedded device on UDP sockets has none.");
+            "Devices of the driver mlx5 have it, those of mlx4 with rdma-core 15 and newer, those of mana with 44, and "
+                    + "so have the embedded devices in this process; an embedded device on UDP sockets has none.");
 
     private final String verb;
     private final String needs;

@@ -141,8 +141,8 @@ final class StepEvents {
      */
     boolean awaitEnd(Duration timeout) throws InterruptedException {
         if (id.isListening()) {
-            throw new IllegalStateException(id.describe() + " listens, so it has no connection whose end can be awaited;"
-                    + " take awaitRequest, and await the end on the id of a request");
+            throw new IllegalStateException(id.describe() + " listens, so it has no connection whose end can be"
+                    + " awaited; take awaitRequest, and await the end on the id of a request");
         }
         long deadline = System.nanoTime() + TimeUnit.NANOSECONDS.convert(timeout);
         if (ended || !turn.tryLock(TimeUnit.NANOSECONDS.convert(timeout), TimeUnit.NANOSECONDS)) {

@@ -132,8 +132,8 @@ public final class ErrorAdvice {
         return switch (function) {
             case "ibv_dealloc_pd" -> "The protection domain is still in use by queue pairs, shared receive queues, "
                     + "memory regions, memory windows or address handles: close those first.";
-            case "ibv_destroy_cq" -> "The completion queue is still in use by queue pairs, work queues, or shared receive "
-                    + "queues of XRC: close those first.";
+            case "ibv_destroy_cq" -> "The completion queue is still in use by queue pairs, work queues, or shared "
+                    + "receive queues of XRC: close those first.";
             case "ibv_close_xrcd" -> "The XRC domain is still in use by shared receive queues or queue pairs: close "
                     + "those first.";
             case "ibv_destroy_comp_channel" -> "The channel is still in use by completion queues: close those first.";
@@ -141,7 +141,8 @@ public final class ErrorAdvice {
             case "ibv_destroy_qp" -> "The queue pair is still attached to multicast groups, or flow rules lead to it: "
                     + "detach it and close the rules first.";
             case "ibv_destroy_wq" -> "The work queue is still in use by indirection tables: close those first.";
-            case "ibv_destroy_rwq_ind_table" -> "The indirection table is still in use by queue pairs: close those first.";
+            case "ibv_destroy_rwq_ind_table" -> "The indirection table is still in use by queue pairs: close those "
+                    + "first.";
             case "ibv_dereg_mr" -> invalid(function);
             case "ibv_destroy_counters" -> "Flow rules still use the counters: close those first.";
             case "ibv_attach_counters_point_flow" -> "A flow rule already uses the counters: attach all points before "
@@ -176,8 +177,8 @@ public final class ErrorAdvice {
             case "ibv_get_pkey_index" -> "The port's table has no such P_Key: `ibv_devinfo -v` lists those it has.";
             case "ibv_create_flow" -> "Check that the queue pair is of type RAW_PACKET (some devices take UD, too), "
                     + "that the port is the queue pair's, and that each layer of the network has one match.";
-            case "ibv_create_wq" -> "Check max_wr and max_sge against the device's max_qp_wr and max_sge, and the flags "
-                    + "against its raw_packet_caps.";
+            case "ibv_create_wq" -> "Check max_wr and max_sge against the device's max_qp_wr and max_sge, and the "
+                    + "flags against its raw_packet_caps.";
             case "ibv_modify_wq" -> "A work queue goes from RESET to RDY, from RDY to ERR, and from each to RESET.";
             case "ibv_create_rwq_ind_table" -> "Check the number of entries against the device's "
                     + "max_rwq_indirection_table_size, and that all work queues are of the same device.";
@@ -204,7 +205,8 @@ public final class ErrorAdvice {
             };
             case EINVAL -> switch (function) {
                 case "ibv_post_recv" -> "Check that the queue pair is not in RESET and has no shared receive queue "
-                        + "and no indirection table, and that there are no more scatter/gather elements than max_recv_sge.";
+                        + "and no indirection table, and that there are no more scatter/gather elements than "
+                        + "max_recv_sge.";
                 case "ibv_post_wq_recv" -> "Check that the work queue is not in RESET, and that there are no more "
                         + "scatter/gather elements than max_sge.";
                 case "ibv_post_srq_recv" -> "Check that there are no more scatter/gather elements than max_sge.";

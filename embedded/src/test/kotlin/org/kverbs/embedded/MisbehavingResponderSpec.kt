@@ -25,6 +25,7 @@ import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.time.Duration
 
 private const val NAK = 0x60
+private const val NAK_SEQUENCE = 0x60
 private const val NAK_REMOTE_ACCESS = 0x62
 private const val RNR_NAK = 0x20
 

@@ -8,7 +8,9 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.ffm.NativeLibrary.Function;
 import org.kverbs.spi.DriverLibrary;
 
-/** The library of a driver. Only calls that make, query and change objects go through it, so that arrays are no loss. */
+/**
+ * The library of a driver. Only calls that make, query and change objects go through it, so that arrays are no loss.
+ */
 final class NativeDriverLibrary implements DriverLibrary {
 
     private static final int MOST_ARGUMENTS = 6;

@@ -78,8 +78,8 @@ public record QpInit(
         }
         boolean signalsAll = Memory.getInt(at + IbvQpInitAttr.SQ_SIG_ALL) != 0;
         return fits
-                ? new QpInit(pd, type, send, tags == null ? receive : tags.cq, srq, null, null, sends, receives, sendEntries,
-                        receiveEntries, inline, signalsAll)
+                ? new QpInit(pd, type, send, tags == null ? receive : tags.cq, srq, null, null, sends, receives,
+                        sendEntries, receiveEntries, inline, signalsAll)
                 : null;
     }
 

@@ -90,7 +90,8 @@ final class EmbeddedWorkQueues implements WorkQueueVerbs {
                 ? 0 : Memory.getInt(at + IbvWqInitAttr.CREATE_FLAGS);
         int most = Memory.getInt(at + IbvWqInitAttr.MAX_WR);
         int entries = Memory.getInt(at + IbvWqInitAttr.MAX_SGE);
-        boolean fits = most >= 1 && most <= hca.limits.workRequests() && entries >= 0 && entries <= hca.limits.entries();
+        boolean fits = most >= 1 && most <= hca.limits.workRequests()
+                && entries >= 0 && entries <= hca.limits.entries();
         if (domain == null || cq == null || !fits
                 || Memory.getInt(at + IbvWqInitAttr.WQ_TYPE) != IbvWqType.IBV_WQT_RQ
                 || (mask & ~IbvWqInitAttrMask.IBV_WQ_INIT_ATTR_FLAGS) != 0) {

@@ -60,7 +60,8 @@ final class SpreadReader {
         }
         if (hasQueues(at)) {
             return Refusal.because(
-                    Errno.EINVAL, "A queue pair with an indirection table has no queues of its own: all its sizes are 0.");
+                    Errno.EINVAL,
+                    "A queue pair with an indirection table has no queues of its own: all its sizes are 0.");
         }
         if (length != KEY) {
             return Refusal.because(Errno.EINVAL, "The key of the hash has " + length + " bytes, and must have 40.");

@@ -3,8 +3,11 @@ package org.kverbs.embedded.internal.engine
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.nulls.shouldBeNull
+import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.types.shouldBeSameInstanceAs
+import java.lang.ref.WeakReference
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.TimeUnit
 
@@ -114,4 +117,26 @@ class EngineSpec :
                 end.await(20, TimeUnit.SECONDS) shouldBe true
             }
         }
+
+        test("should keep what a call needs until the call is over, and no longer") {
+            val engine = Engine(true)
+            lateinit var kept: WeakReference<Any>
+            engine.locked {
+                kept = engine.keepOne()
+                engine.enter() // a call within the call
+                engine.leave()
+                repeat(3) { System.gc() }
+                kept.get().shouldNotBeNull()
+            }
+            val end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20)
+            while (kept.get() != null && System.nanoTime() < end) System.gc()
+            kept.get().shouldBeNull()
+        }
     })
+
+/** Lets the engine keep an object that nothing else refers to. */
+private fun Engine.keepOne(): WeakReference<Any> {
+    val owner = Any()
+    keep(owner)
+    return WeakReference(owner)
+}
