@@ -7,16 +7,11 @@ import org.kverbs.acceptance.contract.ip
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit
 
-/** Connects programs of rdma-core with our coroutines, both on one device of the kernel, in both roles. */
+/** Connects programs of rdma-core and of Pyverbs with our coroutines, both on one device of the kernel, in both roles. */
 internal class CoroutineTalkSpec :
     ContractSpec({
-        val programs =
-            listOf(
-                TalkProgram.RPING to emptyArray(),
-                TalkProgram.UCMATOSE to emptyArray(),
-                TalkProgram.UDADDY to arrayOf(DATAGRAM),
-            )
-        for ((program, needed) in programs) {
+        for (program in TalkProgram.all) {
+            val needed = if (program.usesDatagrams) arrayOf(DATAGRAM) else emptyArray()
             case("should connect to a server of ${program.name} by coroutines, talk with it, and disconnect", *needed) {
                 val port = program.port()
                 program.startServer(ip, port).use { c ->

@@ -5,14 +5,14 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.string.shouldContain
 
 /**
- * Connects programs of rdma-core on Soft-RoCE, by the kernel's connection manager, with the embedded device's, in both
+ * Connects programs of rdma-core and of Pyverbs on Soft-RoCE, by the kernel's connection manager, with the embedded device's, in both
  * roles.
  */
 internal class EmbeddedConnectionSpec :
     FunSpec({
         val far by lazy { FarSide.running().also { it.memory() } } // which opens the device there
 
-        for (program in listOf(TalkProgram.RPING, TalkProgram.UCMATOSE, TalkProgram.UDADDY)) {
+        for (program in TalkProgram.all) {
             test("should connect to a server of ${program.name}, talk with it, and disconnect") {
                 far
                 val port = program.port()

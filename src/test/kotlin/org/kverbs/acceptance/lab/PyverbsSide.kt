@@ -1,57 +1,51 @@
 package org.kverbs.acceptance.lab
 
+import org.kverbs.Device
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletionStatus
+import org.kverbs.acceptance.contract.PORT
 import org.kverbs.acceptance.contract.pattern
 import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.Feature
 import org.kverbs.attributes.Gid
+import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.attributes.QueuePairEndpoint
 import org.kverbs.attributes.QueuePairType
 import java.nio.ByteBuffer
 import java.nio.ByteOrder
-import java.nio.file.Path
 import java.util.Arrays
 import java.util.HexFormat
-import kotlin.io.path.div
 
-private const val SIGNALED = 2
 private const val FENCE = 1
+private const val SIGNALED = 2
+private const val INLINE = 8
 private const val WITH_IMMEDIATE = 2
 private const val QUIET = "0.2"
 
-/**
- * A side that is a program of Pyverbs in another process: `pyverbs-peer.py`. Closing it ends the program.
- *
- * @property sharesReceives whether its queue pairs take their receives from a shared receive queue
- */
-internal class PyverbsSide(
+/** A side that is a program of Pyverbs in another process: `pyverbs/queues.py`. Closing it ends the program. */
+internal class PyverbsSide private constructor(
     device: String,
     gidIndex: Int,
-    private val sharesReceives: Boolean = false,
 ) : Side,
     AutoCloseable {
-    private val script = Path.of(System.getProperty("kverbs.root")) / "src/test/resources/pyverbs-peer.py"
-    private val process =
-        ProcessBuilder("/usr/bin/python3", "$script", device, "$gidIndex")
-            .redirectError(ProcessBuilder.Redirect.INHERIT)
-            .start()
-    private val input = process.outputWriter()
-    private val output = process.inputReader()
-
-    private fun call(vararg words: Any): List<String> {
-        input.write(words.joinToString(" ", postfix = "\n"))
-        input.flush()
-        val answer = output.readLine() ?: error("the program of Pyverbs ended at '${words.first()}'")
-        check(answer == "ok" || answer.startsWith("ok ")) { "Pyverbs, at '${words.joinToString(" ")}': $answer" }
-        return answer.split(' ').drop(1)
-    }
+    private val peer = PyverbsProgram("queues", device, gidIndex)
+    private var patience = Patience()
 
     override fun open(
         type: QueuePairType,
         patience: Patience,
+        making: Making,
     ): String {
-        val (number, psn, gid, mtu) = call("open", type, sharesReceives, ConnectOptions.DEFAULT_QKEY)
+        this.patience = patience
+        val ways =
+            mapOf(
+                "extended" to (making.extended || making.features.isNotEmpty()),
+                "shared" to making.shared,
+                "events" to making.events,
+                "atomic_write" to (Feature.ATOMIC_WRITE in making.features),
+            ).filterValues { it }.keys.toTypedArray()
+        val (number, psn, gid, mtu) = peer.call("open", type, ConnectOptions.DEFAULT_QKEY, *ways)
         return QueuePairEndpoint(
             0,
             Gid.parse(gid),
@@ -64,14 +58,24 @@ internal class PyverbsSide(
 
     override fun connect(endpoint: String) {
         val remote = QueuePairEndpoint.parse(endpoint)
-        call("connect", remote.queuePairNumber(), remote.psn(), remote.gid(), remote.mtu())
+        peer.call(
+            "connect",
+            remote.queuePairNumber(),
+            remote.psn(),
+            remote.gid(),
+            remote.mtu(),
+            patience.timeout,
+            patience.retries,
+            patience.rnrRetries,
+            patience.minRnrTimer,
+        )
     }
 
     override fun closeQueuePair() {
-        call("close")
+        peer.call("close")
     }
 
-    override fun memory(): String = remote(call("memory"))
+    override fun memory(): String = remote(peer.call("memory"))
 
     private fun remote(words: List<String>): String {
         val (address, length, key) = words
@@ -87,21 +91,16 @@ internal class PyverbsSide(
         offset: Long,
         bytes: ByteArray,
     ) {
-        call("put", offset, HexFormat.of().formatHex(bytes))
+        peer.call("put", offset, HexFormat.of().formatHex(bytes))
     }
 
     override fun mismatch(
         piece: Piece,
         seed: Int,
-    ): Long {
-        val expected = pattern(piece.length, seed)
-        return Arrays
-            .mismatch(read(piece), expected)
-            .toLong()
-    }
+    ): Long = Arrays.mismatch(read(piece), pattern(piece.length, seed)).toLong()
 
     override fun read(piece: Piece): ByteArray =
-        HexFormat.of().parseHex(call("get", piece.offset, piece.length).firstOrNull().orEmpty())
+        HexFormat.of().parseHex(peer.call("get", piece.offset, piece.length).firstOrNull().orEmpty())
 
     override fun long(offset: Long): Long =
         ByteBuffer.wrap(read(Piece(offset, Long.SIZE_BYTES))).order(ByteOrder.nativeOrder()).getLong()
@@ -115,7 +114,7 @@ internal class PyverbsSide(
         id: Long,
         into: List<Piece>,
     ) {
-        call("receive", id, words(into))
+        peer.call("receive", id, words(into))
     }
 
     private fun words(pieces: List<Piece>) =
@@ -124,28 +123,29 @@ internal class PyverbsSide(
     override fun post(requests: List<Request>) =
         requests.forEach {
             val remote = it.remote?.let(RemoteMemory::parse)
-            call(
+            peer.call(
                 "post",
                 it.id,
                 it.operation,
                 words(it.pieces),
-                remote?.address() ?: 0,
+                (remote?.address() ?: 0).toULong(),
                 (remote?.rkey() ?: 0).toUInt(),
                 it.word.toUInt(),
                 it.number.toULong(),
                 it.swap.toULong(),
-                SIGNALED or if (it.fenced) FENCE else 0,
+                SIGNALED or (if (it.fenced) FENCE else 0) or (if (it.inline) INLINE else 0),
             )
         }
 
     override fun take(count: Int): List<Done> =
-        List(count) { done(call("poll")) ?: error("Pyverbs found $it of $count completions") }
+        List(count) { done(peer.call("poll")) ?: error("Pyverbs found $it of $count completions") }
 
     private fun done(words: List<String>): Done? {
         if (words.isEmpty()) return null
         val numbers = words.map { it.toLong() }
         val (id, status, opcode, bytes, flags) = numbers
-        val immediate = if (flags.toInt() and WITH_IMMEDIATE != 0) numbers[5].toInt() else null
+        val succeeded = WorkCompletionStatus.of(status.toInt()) == WorkCompletionStatus.SUCCESS
+        val immediate = if (succeeded && flags.toInt() and WITH_IMMEDIATE != 0) numbers[5].toInt() else null
         return Done(
             id,
             WorkCompletionStatus.of(status.toInt()),
@@ -157,11 +157,14 @@ internal class PyverbsSide(
         )
     }
 
-    override fun takeRest(): List<Done> = generateSequence { done(call("poll", QUIET)) }.toList()
+    override fun takeRest(): List<Done> = generateSequence { done(peer.call("poll", QUIET)) }.toList()
 
-    override fun isIdle(): Boolean = call("poll", QUIET).isEmpty()
+    override fun isIdle(): Boolean = peer.call("poll", QUIET).isEmpty()
 
-    override fun bindWindow(piece: Piece): String = remote(call("window", piece.offset, piece.length))
+    override fun bindWindow(
+        piece: Piece,
+        type: MemoryWindowType,
+    ): String = remote(peer.call("window", piece.offset, piece.length, type))
 
     override fun join(group: String) = error("the program of Pyverbs joins no group: Pyverbs cannot attach to one")
 
@@ -170,15 +173,22 @@ internal class PyverbsSide(
         role: String,
         address: String,
         port: Int,
-    ) = error("the program of Pyverbs has no connection manager")
+    ) = error("this program of Pyverbs has no connection manager")
 
-    override fun endTalk() = error("the program of Pyverbs has no connection manager")
+    override fun endTalk() = error("this program of Pyverbs has no connection manager")
 
     override fun kverbs(arguments: List<String>): Pair<Int, String> = error("the program of Pyverbs is not kverbs")
 
-    override fun close() {
-        input.close()
-        process.destroy()
-        process.waitFor()
+    override fun close() = peer.close()
+
+    companion object {
+        private val last = mutableMapOf<String, PyverbsSide>()
+
+        /** Returns the side on a device, shared by all specs, or starts one. */
+        fun running(device: String): PyverbsSide =
+            last[device]?.takeIf { it.peer.isAlive } ?: start(device).also { last[device] = it }
+
+        private fun start(device: String) =
+            PyverbsSide(device, Device.byName(device).open().use { it.defaultGidIndex(PORT) })
     }
 }

@@ -33,7 +33,14 @@ internal val parts: Map<Pair<String, String>, suspend Talk.() -> Unit> =
         ("ucmatose" to "client") to Talk::matoseAsClient,
         ("ucmatose" to "server") to Talk::matoseAsServer,
         ("udaddy" to "client") to Talk::daddyAsClient,
-        ("udaddy" to "server") to Talk::daddyAsServer,
+        ("udaddy" to "server") to { daddyAsServer(withNumber = true) },
+        ("rping of Pyverbs" to "client") to Talk::pingAsClient,
+        ("rping of Pyverbs" to "server") to Talk::pingAsServer,
+        ("ucmatose of Pyverbs" to "client") to Talk::matoseAsClient,
+        ("ucmatose of Pyverbs" to "server") to Talk::matoseAsServer,
+        ("udaddy of Pyverbs" to "client") to Talk::daddyAsClient,
+        // Pyverbs sends datagrams of the connection manager without immediate data only.
+        ("udaddy of Pyverbs" to "server") to { daddyAsServer(withNumber = false) },
         ("nobody" to "client") to {
             shouldThrow<ConnectionRejectedException> { host.connect(address) }.reason() shouldBe
                 RejectReason.INVALID_SERVICE_ID
@@ -167,11 +174,11 @@ private suspend fun Talk.daddyAsClient() =
         takeAll(GRH_BYTES)
     }
 
-private suspend fun Talk.daddyAsServer() =
+private suspend fun Talk.daddyAsServer(withNumber: Boolean) =
     acceptDatagrams { awaitMessages(GRH_BYTES) }.use { datagrams ->
         val first = received()
         repeat(TALK_MESSAGES - 1) { received().length shouldBe GRH_BYTES + TALK_BYTES }
-        first.immediate shouldBe first.sourceQueuePair
+        first.immediate shouldBe if (withNumber) first.sourceQueuePair else null
         datagrams.sender(first, memory.memory()).use { sendAll(datagrams, it) }
         delay(1.seconds) // if our answer was lost the client asks again, and its datagrams may be lost, too
     }

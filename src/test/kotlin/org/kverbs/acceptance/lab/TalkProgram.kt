@@ -8,14 +8,18 @@ import org.kverbs.acceptance.contract.await
  * A program of rdma-core that makes its connections by librdmacm, with the counts that [parts] expects.
  *
  * @param ownPort the port of a program that has a fixed one
+ * @param command the command's first words
  */
 internal class TalkProgram(
     val name: String,
     private val options: List<String>,
     private val ownPort: Int? = null,
+    private val command: List<String> = listOf(name),
     private val server: (address: String, port: Int) -> List<String>,
     private val client: (address: String, port: Int) -> List<String>,
 ) {
+    val usesDatagrams: Boolean get() = name.startsWith("udaddy")
+
     fun port(): Int = ownPort ?: freePort()
 
     /** Starts the server, and returns when a client may connect. */
@@ -23,7 +27,7 @@ internal class TalkProgram(
         address: String,
         port: Int,
     ): CProgram {
-        val started = CProgram(name, *(server(address, port) + options).toTypedArray())
+        val started = program(server(address, port))
         await("a listener of $name at port $port") { hasListener(address, port) }
         return started
     }
@@ -31,11 +35,16 @@ internal class TalkProgram(
     fun startClient(
         address: String,
         port: Int,
-    ): CProgram = CProgram(name, *(client(address, port) + options).toTypedArray())
+    ): CProgram = program(client(address, port))
+
+    private fun program(arguments: List<String>) = CProgram(*(command + arguments + options).toTypedArray())
 
     companion object {
         private const val DADDYS_PORT = 7174
         private val talk = listOf("-C", "$TALK_MESSAGES", "-S", "$TALK_BYTES")
+
+        /** All programs that a spec can talk with. */
+        val all: List<TalkProgram> get() = listOf(RPING, UCMATOSE, UDADDY) + OF_PYVERBS
 
         /** RDMA reads and writes; the client compares the data (`-V`). */
         val RPING =
@@ -64,6 +73,15 @@ internal class TalkProgram(
                 server = { address, _ -> listOf("-b", address) },
                 client = { address, _ -> listOf("-s", address) },
             )
+
+        /** The same three, as programs of Pyverbs: `pyverbs/talk.py`. */
+        private val OF_PYVERBS = listOf("rping", "ucmatose", "udaddy").map(::ofPyverbs)
+
+        private fun ofPyverbs(program: String): TalkProgram {
+            fun end(role: String) = { address: String, port: Int -> listOf(program, role, address, "$port") }
+            val command = listOf("/usr/bin/python3", "-B", "${pyverbsScript("talk.py")}")
+            return TalkProgram("$program of Pyverbs", emptyList(), null, command, end("server"), end("client"))
+        }
     }
 }
 
