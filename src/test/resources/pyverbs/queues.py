@@ -148,10 +148,9 @@ class End:
         self.qp.post_send(request)
 
     def post_extended(self, operation, entries, number, address, key, word, operand, swap, flags):
-        inline = flags & e.IBV_SEND_INLINE
         self.qp.wr_start()
         self.qp.wr_id = number
-        self.qp.wr_flags = flags & ~e.IBV_SEND_INLINE
+        self.qp.wr_flags = flags  # Soft-RoCE needs the flag of inline bytes here, too
         begin = {
             "SEND": lambda: self.qp.wr_send(),
             "SEND_WITH_IMMEDIATE": lambda: self.qp.wr_send_imm(word),
@@ -166,7 +165,7 @@ class End:
         begin[operation]()
         if self.address:
             self.qp.wr_set_ud_addr(*self.address, self.qkey)
-        if inline:
+        if flags & e.IBV_SEND_INLINE:
             one, = entries
             self.qp.wr_set_inline_data(one.addr, one.length)
         elif operation != "ATOMIC_WRITE":

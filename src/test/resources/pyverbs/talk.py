@@ -1,7 +1,8 @@
-"""Plays rping, ucmatose or udaddy by the connection manager of Pyverbs, in the messages and counts that TalkParts has.
-rping uses calls that wait, the others the events of a channel.
+"""Plays rping, ucmatose or udaddy by the connection manager of Pyverbs, in the messages and counts that TalkParts has,
+or a server that rejects its client ("refusal"). rping uses calls that wait, the others the events of a channel. Each
+end gives its peer private data; the calls that wait do not show the peer's.
 
-    python3 talk.py rping|ucmatose|udaddy server|client ADDRESS PORT
+    python3 talk.py rping|ucmatose|udaddy|refusal server|client ADDRESS PORT
 """
 import struct
 import sys
@@ -20,6 +21,13 @@ GRH = 40
 PORT = 1
 NOTE = struct.Struct(">QII")
 TIMEOUT = 5000
+OURS, THEIRS, REASON = b"from Pyverbs", b"from kverbs", b"no room"
+
+
+def parameters(number=0):
+    made = ConnParam(qp_num=number, data_len=len(OURS))
+    made.set_private_data(OURS)
+    return made
 
 
 def attributes(kind):
@@ -32,10 +40,15 @@ def checked(completion, opcode):
     return completion
 
 
-def text(number, start=""):
-    """The bytes of a ping: letters behind the start, and a zero."""
-    letters = (start[i] if i < len(start) else chr(65 + (i + number) % 26) for i in range(PING_BYTES - 1))
+def text(number, words=""):
+    """The bytes of a ping: the words, letters, and a zero."""
+    letters = (words[i] if i < len(words) else chr(65 + (i + number) % 26) for i in range(PING_BYTES - 1))
     return "".join(letters).encode() + b"\0"
+
+
+def start(number):
+    """The words that rping begins a ping with."""
+    return f"rdma-ping-{number}: "
 
 
 class Ping:
@@ -69,7 +82,8 @@ class Ping:
             assert length == PING_BYTES
             self.id.post_read(local, length, address, key, e.IBV_SEND_SIGNALED)
             checked(self.id.get_send_comp(), e.IBV_WC_RDMA_READ)
-            assert local.read(length, 0) == text(number), f"ping {number} is {local.read(40, 0)}"
+            data = local.read(length, 0)
+            assert data in (text(number), text(number, start(number))), f"ping {number} is {data[:40]}"
             self.send_note()
             address, key, _ = self.note()
             self.id.post_write(local, PING_BYTES, address, key, e.IBV_SEND_SIGNALED)
@@ -79,7 +93,7 @@ class Ping:
     def ask(self):
         source, sink = self.id.reg_read(PING_BYTES), self.id.reg_write(PING_BYTES)
         for number in range(PINGS):
-            data = text(number, f"rdma-ping-{number}: ")
+            data = text(number, start(number))
             source.write(data, PING_BYTES)
             for one in (source, sink):
                 self.send_note(one.buf, one.rkey, PING_BYTES)
@@ -100,12 +114,12 @@ def rping(role, address, port):
         end.listen()
         connection = end.get_request()
         ping = Ping(connection)
-        connection.accept(ConnParam())
+        connection.accept(parameters())
         ping.serve()
         connection.disconnect()
     else:
         ping = Ping(end)
-        end.connect(ConnParam())
+        end.connect(parameters())
         ping.ask()
         end.disconnect()
 
@@ -122,23 +136,26 @@ class Channel:
             self.id.bind_addr(info)
             self.id.listen()
             self.listener = self.id
-            request = self.expect(ce.RDMA_CM_EVENT_CONNECT_REQUEST, keep=True)
+            request = self.expect(ce.RDMA_CM_EVENT_CONNECT_REQUEST, THEIRS)
             self.id = CMID(creator=request, listen_id=self.listener)
             request.ack_cm_event()
         else:
             self.id.resolve_addr(info, TIMEOUT)
-            self.expect(ce.RDMA_CM_EVENT_ADDR_RESOLVED)
+            self.await_event(ce.RDMA_CM_EVENT_ADDR_RESOLVED)
             self.id.resolve_route(TIMEOUT)
-            self.expect(ce.RDMA_CM_EVENT_ROUTE_RESOLVED)
+            self.await_event(ce.RDMA_CM_EVENT_ROUTE_RESOLVED)
         self.id.create_qp(attributes(kind))
 
-    def expect(self, kind, keep=False):
+    def expect(self, kind, data=b""):
+        """The next event, with the private data of the peer. The caller acknowledges it."""
         event = CMEvent(self.channel)
         if event.event_type != kind:
             raise RuntimeError(f"{event.event_str()} in place of event {kind}")
-        if not keep:
-            event.ack_cm_event()
+        assert event.private_data.startswith(data), f"private data of {event.event_str()}: {event.private_data}"
         return event
+
+    def await_event(self, kind, data=b""):
+        self.expect(kind, data).ack_cm_event()
 
     def post_receives(self, before=0):
         self.inboxes = [self.id.reg_msgs(before + BYTES) for _ in range(MESSAGES)]
@@ -161,10 +178,11 @@ def ucmatose(role, address, port):
     end = Channel(role, ce.RDMA_PS_TCP, e.IBV_QPT_RC, address, port)
     end.post_receives()
     if role == "server":
-        end.id.accept(ConnParam())
+        end.id.accept(parameters())
+        end.await_event(ce.RDMA_CM_EVENT_ESTABLISHED)
     else:
-        end.id.connect(ConnParam())
-    end.expect(ce.RDMA_CM_EVENT_ESTABLISHED)
+        end.id.connect(parameters())
+        end.await_event(ce.RDMA_CM_EVENT_ESTABLISHED, THEIRS)
     if role == "server":
         end.send_all(end.id.post_send)
         end.receive_all()
@@ -172,19 +190,19 @@ def ucmatose(role, address, port):
     else:
         end.receive_all()
         end.send_all(end.id.post_send)
-    end.expect(ce.RDMA_CM_EVENT_DISCONNECTED)
+    end.await_event(ce.RDMA_CM_EVENT_DISCONNECTED)
 
 
 def udaddy(role, address, port):
     end = Channel(role, ce.RDMA_PS_UDP, e.IBV_QPT_UD, address, port)
     end.post_receives(GRH)
     if role == "server":
-        end.id.accept(ConnParam(qp_num=end.id.qpn))
+        end.id.accept(parameters(end.id.qpn))
         first = end.receive_all(GRH)[0]
         number, to = first.src_qp, AH(end.id.pd, wc=first, grh=end.inboxes[0].buf, port_num=PORT)
     else:
-        end.id.connect(ConnParam())
-        established = end.expect(ce.RDMA_CM_EVENT_ESTABLISHED, keep=True)
+        end.id.connect(parameters())
+        established = end.expect(ce.RDMA_CM_EVENT_ESTABLISHED, THEIRS)
         service = UDParam(established)
         established.ack_cm_event()
         number, to = service.qp_num, AH(end.id.pd, attr=service.ah_attr)
@@ -193,4 +211,13 @@ def udaddy(role, address, port):
         end.receive_all(GRH)
 
 
-{"rping": rping, "ucmatose": ucmatose, "udaddy": udaddy}[sys.argv[1]](*sys.argv[2:])
+def refusal(role, address, port):
+    end = Channel(role, ce.RDMA_PS_TCP, e.IBV_QPT_RC, address, port)
+    if role == "server":
+        end.id.reject(REASON)
+    else:
+        end.id.connect(parameters())
+        end.await_event(ce.RDMA_CM_EVENT_REJECTED, REASON)
+
+
+{"rping": rping, "ucmatose": ucmatose, "udaddy": udaddy, "refusal": refusal}[sys.argv[1]](*sys.argv[2:])

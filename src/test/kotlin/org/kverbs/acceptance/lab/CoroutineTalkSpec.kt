@@ -32,6 +32,20 @@ internal class CoroutineTalkSpec :
                 served.get(TALK_SECONDS, TimeUnit.SECONDS)
             }
         }
+
+        case("should be rejected by a server of Pyverbs with its private data, and reject a client so") {
+            val program = TalkProgram.REFUSAL
+            val port = program.port()
+            program.startServer(ip, port).use {
+                talk(device.name, program.name, "client", ip, port)
+                it.shouldSucceed()
+            }
+            val listening = CompletableFuture<Unit>()
+            val served = served(program, port, listening)
+            CompletableFuture.anyOf(listening, served).get(TALK_SECONDS, TimeUnit.SECONDS)
+            program.startClient(ip, port).use { it.shouldSucceed() }
+            served.get(TALK_SECONDS, TimeUnit.SECONDS)
+        }
     })
 
 private const val TALK_SECONDS = 30L

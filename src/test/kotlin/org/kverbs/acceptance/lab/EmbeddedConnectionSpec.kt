@@ -31,6 +31,20 @@ internal class EmbeddedConnectionSpec :
             }
         }
 
+        test("should be rejected by a server of Pyverbs with its private data, and reject a client so") {
+            val program = TalkProgram.REFUSAL
+            far
+            val port = program.port()
+            program.startServer(SoftRoceWire.HERE, port).use { server ->
+                far.startTalk(program.name, "client", SoftRoceWire.HERE, port)
+                far.endTalk()
+                server.shouldSucceed()
+            }
+            far.startTalk(program.name, "server", SoftRoceWire.THERE, port)
+            program.startClient(SoftRoceWire.THERE, port).use { it.shouldSucceed() }
+            far.endTalk()
+        }
+
         test("should be told by the kernel that no service listens, and tell the kernel the same") {
             far.startTalk("nobody", "client", SoftRoceWire.HERE, 1)
             far.endTalk()

@@ -27,11 +27,11 @@ internal class PyverbsProgram(
         command: String,
         vararg arguments: Any,
     ): List<String> {
-        val words = listOf(command) + arguments
-        input.write(words.joinToString(" ", postfix = "\n"))
+        val line = (listOf(command) + arguments).joinToString(" ")
+        input.write("$line\n")
         input.flush()
         val answer = output.readLine() ?: error("the program of Pyverbs ended at '$command'")
-        check(answer == "ok" || answer.startsWith("ok ")) { "Pyverbs, at '${words.joinToString(" ").take(200)}': $answer" }
+        check(answer == "ok" || answer.startsWith("ok ")) { "Pyverbs, at '${line.take(200)}': $answer" }
         return answer.split(' ').drop(1)
     }
 

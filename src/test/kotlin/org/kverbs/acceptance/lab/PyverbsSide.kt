@@ -117,8 +117,7 @@ internal class PyverbsSide private constructor(
         peer.call("receive", id, words(into))
     }
 
-    private fun words(pieces: List<Piece>) =
-        pieces.joinToString(",") { "${it.offset}:${it.length}" }.ifEmpty { "-" }
+    private fun words(pieces: List<Piece>) = pieces.joinToString(",") { "${it.offset}:${it.length}" }.ifEmpty { "-" }
 
     override fun post(requests: List<Request>) =
         requests.forEach {

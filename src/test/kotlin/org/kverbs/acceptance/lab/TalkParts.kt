@@ -41,12 +41,18 @@ internal val parts: Map<Pair<String, String>, suspend Talk.() -> Unit> =
         ("udaddy of Pyverbs" to "client") to Talk::daddyAsClient,
         // Pyverbs sends datagrams of the connection manager without immediate data only.
         ("udaddy of Pyverbs" to "server") to { daddyAsServer(withNumber = false) },
+        ("refusal of Pyverbs" to "client") to {
+            val rejected = shouldThrow<ConnectionRejectedException> { host.connect(address) }
+            rejected.privateData().decodeToString().trimEnd('\u0000') shouldBe REFUSAL
+        },
+        ("refusal of Pyverbs" to "server") to { reject(REFUSAL) },
         ("nobody" to "client") to {
             shouldThrow<ConnectionRejectedException> { host.connect(address) }.reason() shouldBe
                 RejectReason.INVALID_SERVICE_ID
         },
     )
 
+private const val REFUSAL = "no room"
 internal const val PINGS = 10
 internal const val PING_BYTES = 1000
 internal const val TALK_MESSAGES = 10

@@ -43,8 +43,8 @@ internal class TalkProgram(
         private const val DADDYS_PORT = 7174
         private val talk = listOf("-C", "$TALK_MESSAGES", "-S", "$TALK_BYTES")
 
-        /** All programs that a spec can talk with. */
-        val all: List<TalkProgram> get() = listOf(RPING, UCMATOSE, UDADDY) + OF_PYVERBS
+        /** All programs that talk, of rdma-core and of Pyverbs. */
+        val all: List<TalkProgram> get() = listOf(RPING, UCMATOSE, UDADDY) + listOf("rping", "ucmatose", "udaddy").map(::ofPyverbs)
 
         /** RDMA reads and writes; the client compares the data (`-V`). */
         val RPING =
@@ -74,13 +74,14 @@ internal class TalkProgram(
                 client = { address, _ -> listOf("-s", address) },
             )
 
-        /** The same three, as programs of Pyverbs: `pyverbs/talk.py`. */
-        private val OF_PYVERBS = listOf("rping", "ucmatose", "udaddy").map(::ofPyverbs)
+        /** A server that rejects its client, with a reason. */
+        val REFUSAL: TalkProgram get() = ofPyverbs("refusal")
 
+        /** A program of Pyverbs: `pyverbs/talk.py`. */
         private fun ofPyverbs(program: String): TalkProgram {
             fun end(role: String) = { address: String, port: Int -> listOf(program, role, address, "$port") }
             val command = listOf("/usr/bin/python3", "-B", "${pyverbsScript("talk.py")}")
-            return TalkProgram("$program of Pyverbs", emptyList(), null, command, end("server"), end("client"))
+            return TalkProgram("$program$OF_PYVERBS", emptyList(), null, command, end("server"), end("client"))
         }
     }
 }
