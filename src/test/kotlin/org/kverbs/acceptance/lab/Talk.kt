@@ -109,19 +109,23 @@ internal class Talk(
         host.connect(address, settings(ready)).also { checkData(it.privateData) }
 
     suspend fun accept(ready: Talk.() -> Unit): RdmaConnection =
-        host.listen(address).use {
-            listening()
-            it.accept(settings(ready))
-        }.also { checkData(it.privateData) }
+        host
+            .listen(address)
+            .use {
+                listening()
+                it.accept(settings(ready))
+            }.also { checkData(it.privateData) }
 
     suspend fun connectDatagrams(ready: Talk.() -> Unit): RdmaDatagrams =
         host.connectDatagrams(address, settings(ready)).also { checkData(it.privateData) }
 
     suspend fun acceptDatagrams(ready: Talk.() -> Unit): RdmaDatagrams =
-        host.listen(address, portSpace = PortSpace.UDP).use {
-            listening()
-            it.awaitRequest().acceptDatagrams(settings(ready))
-        }.also { checkData(it.privateData) }
+        host
+            .listen(address, portSpace = PortSpace.UDP)
+            .use {
+                listening()
+                it.awaitRequest().acceptDatagrams(settings(ready))
+            }.also { checkData(it.privateData) }
 
     /** Rejects the first client. */
     suspend fun reject(reason: String) =

@@ -44,7 +44,9 @@ internal class TalkProgram(
         private val talk = listOf("-C", "$TALK_MESSAGES", "-S", "$TALK_BYTES")
 
         /** All programs that talk, of rdma-core and of Pyverbs. */
-        val all: List<TalkProgram> get() = listOf(RPING, UCMATOSE, UDADDY) + listOf("rping", "ucmatose", "udaddy").map(::ofPyverbs)
+        val all: List<TalkProgram> get() =
+            listOf(RPING, UCMATOSE, UDADDY) +
+                listOf("rping", "ucmatose", "udaddy").map(::ofPyverbs)
 
         /** RDMA reads and writes; the client compares the data (`-V`). */
         val RPING =
