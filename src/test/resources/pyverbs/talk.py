@@ -1,8 +1,9 @@
-"""Plays rping, ucmatose or udaddy by the connection manager of Pyverbs, in the messages and counts that TalkParts has,
-or a server that rejects its client ("refusal"). rping uses calls that wait, the others the events of a channel. Each
-end gives its peer private data; the calls that wait do not show the peer's.
+"""Plays rping, ucmatose or udaddy by the connection manager of Pyverbs, in the messages and counts that TalkParts has; or
+a server that rejects its client ("refusal"); or a member of the multicast group of a port, which sends first
+("multicast"). rping uses calls that wait, the others the events of a channel. Each end gives its peer private data; the
+calls that wait do not show the peer's.
 
-    python3 talk.py rping|ucmatose|udaddy|refusal server|client ADDRESS PORT
+    python3 talk.py rping|ucmatose|udaddy|refusal|multicast server|client ADDRESS PORT
 """
 import struct
 import sys
@@ -103,7 +104,7 @@ class Ping:
 
 
 def address_info(role, space, address, port):
-    if role == "server":
+    if role in ("server", "member"):
         return AddrInfo(src=address, src_service=port, port_space=space, flags=ce.RAI_PASSIVE)
     return AddrInfo(dst=address, dst_service=port, port_space=space)
 
@@ -129,7 +130,6 @@ class Channel:
 
     def __init__(self, role, space, kind, address, port):
         self.channel = CMEventChannel()
-        self.kind = kind
         info = address_info(role, space, address, port)
         self.id = CMID(creator=self.channel, port_space=space)
         if role == "server":
@@ -139,6 +139,8 @@ class Channel:
             request = self.expect(ce.RDMA_CM_EVENT_CONNECT_REQUEST, THEIRS)
             self.id = CMID(creator=request, listen_id=self.listener)
             request.ack_cm_event()
+        elif role == "member":
+            self.id.bind_addr(info)
         else:
             self.id.resolve_addr(info, TIMEOUT)
             self.await_event(ce.RDMA_CM_EVENT_ADDR_RESOLVED)
@@ -220,4 +222,19 @@ def refusal(role, address, port):
         end.await_event(ce.RDMA_CM_EVENT_REJECTED, REASON)
 
 
-{"rping": rping, "ucmatose": ucmatose, "udaddy": udaddy, "refusal": refusal}[sys.argv[1]](*sys.argv[2:])
+def multicast(_, address, port):
+    end = Channel("member", ce.RDMA_PS_UDP, e.IBV_QPT_UD, address, "0")
+    end.post_receives(GRH)
+    group = AddrInfo(src=f"239.1.{int(port) >> 8}.{int(port) & 255}", port_space=ce.RDMA_PS_UDP, flags=ce.RAI_PASSIVE)
+    end.id.join_multicast(group)
+    joined = end.expect(ce.RDMA_CM_EVENT_MULTICAST_JOIN)
+    place = UDParam(joined)
+    joined.ack_cm_event()
+    to = AH(end.id.pd, attr=place.ah_attr)
+    end.send_all(lambda memory: end.id.post_ud_send(memory, to, place.qp_num))
+    end.receive_all(GRH)
+    end.id.leave_multicast(group)
+
+
+{"rping": rping, "ucmatose": ucmatose, "udaddy": udaddy, "refusal": refusal,
+ "multicast": multicast}[sys.argv[1]](*sys.argv[2:])

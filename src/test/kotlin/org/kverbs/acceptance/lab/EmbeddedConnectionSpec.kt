@@ -31,6 +31,14 @@ internal class EmbeddedConnectionSpec :
             }
         }
 
+        test("should receive from Pyverbs in a multicast group, and send to it") {
+            val program = TalkProgram.MULTICAST
+            val port = program.port()
+            far.startTalk(program.name, "server", SoftRoceWire.THERE, port)
+            program.startClient(SoftRoceWire.HERE, port).use { it.shouldSucceed() }
+            far.endTalk()
+        }
+
         test("should be rejected by a server of Pyverbs with its private data, and reject a client so") {
             val program = TalkProgram.REFUSAL
             far

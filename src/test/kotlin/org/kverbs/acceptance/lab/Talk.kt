@@ -15,10 +15,12 @@ import org.kverbs.coroutines.ConnectionBuilder
 import org.kverbs.coroutines.RdmaConnection
 import org.kverbs.coroutines.RdmaDatagrams
 import org.kverbs.coroutines.RdmaHost
+import org.kverbs.coroutines.RdmaMulticast
 import org.kverbs.coroutines.Received
 import org.kverbs.coroutines.acceptDatagrams
 import org.kverbs.coroutines.connect
 import org.kverbs.coroutines.connectDatagrams
+import org.kverbs.coroutines.joinMulticast
 import org.kverbs.coroutines.postReceive
 import org.kverbs.coroutines.rdmaHost
 import org.kverbs.dsl.Verbs
@@ -126,6 +128,12 @@ internal class Talk(
                 listening()
                 it.awaitRequest().acceptDatagrams(settings(ready))
             }.also { checkData(it.privateData) }
+
+    /** Joins the multicast group of the server's port at the server's address. */
+    suspend fun join(ready: Talk.() -> Unit): RdmaMulticast {
+        val group = InetAddress.ofLiteral("239.1.${address.port shr 8}.${address.port and 255}")
+        return host.joinMulticast(group, address.address, settings = settings(ready)).also { listening() }
+    }
 
     /** Rejects the first client. */
     suspend fun reject(reason: String) =

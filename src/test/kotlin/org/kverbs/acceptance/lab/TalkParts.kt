@@ -42,10 +42,11 @@ internal val parts: Map<Pair<String, String>, suspend Talk.() -> Unit> =
         // Pyverbs sends datagrams of the connection manager without immediate data only.
         ("udaddy of Pyverbs" to "server") to { daddyAsServer(withNumber = false) },
         ("refusal of Pyverbs" to "client") to {
-            val rejected = shouldThrow<ConnectionRejectedException> { host.connect(address) }
+            val rejected = shouldThrow<ConnectionRejectedException> { connect { } }
             rejected.privateData().decodeToString().trimEnd('\u0000') shouldBe REFUSAL
         },
         ("refusal of Pyverbs" to "server") to { reject(REFUSAL) },
+        ("multicast of Pyverbs" to "server") to Talk::meetInGroup,
         ("nobody" to "client") to {
             shouldThrow<ConnectionRejectedException> { host.connect(address) }.reason() shouldBe
                 RejectReason.INVALID_SERVICE_ID
@@ -187,4 +188,12 @@ private suspend fun Talk.daddyAsServer(withNumber: Boolean) =
         first.immediate shouldBe if (withNumber) first.sourceQueuePair else null
         datagrams.sender(first, memory.memory()).use { sendAll(datagrams, it) }
         delay(1.seconds) // if our answer was lost the client asks again, and its datagrams may be lost, too
+    }
+
+// The other member sends its messages, then this one.
+
+private suspend fun Talk.meetInGroup() =
+    join { awaitMessages(GRH_BYTES) }.use { member ->
+        takeAll(GRH_BYTES)
+        sendAll { member.queuePair.send(memory[OUT, TALK_BYTES.toLong()], member.group) }
     }

@@ -2,6 +2,7 @@ package org.kverbs.acceptance.lab
 
 import io.kotest.assertions.withClue
 import io.kotest.matchers.shouldBe
+import org.kverbs.acceptance.contract.DEADLINE
 import org.kverbs.acceptance.contract.await
 
 /**
@@ -28,7 +29,8 @@ internal class TalkProgram(
         port: Int,
     ): CProgram {
         val started = program(server(address, port))
-        await("a listener of $name at port $port") { hasListener(address, port) }
+        // The first program of Pyverbs loads its libraries, which takes long on an emulated machine.
+        await("a listener of $name at port $port", DEADLINE * 3) { hasListener(address, port) }
         return started
     }
 
@@ -78,6 +80,9 @@ internal class TalkProgram(
 
         /** A server that rejects its client, with a reason. */
         val REFUSAL: TalkProgram get() = ofPyverbs("refusal")
+
+        /** A member of the multicast group of a port, at an address of its own. */
+        val MULTICAST: TalkProgram get() = ofPyverbs("multicast")
 
         /** A program of Pyverbs: `pyverbs/talk.py`. */
         private fun ofPyverbs(program: String): TalkProgram {
