@@ -192,8 +192,9 @@ private suspend fun Talk.daddyAsServer(withNumber: Boolean) =
 
 // The other member sends its messages, then this one.
 
-private suspend fun Talk.meetInGroup() =
+private suspend fun Talk.meetInGroup() {
     join { awaitMessages(GRH_BYTES) }.use { member ->
         takeAll(GRH_BYTES)
         sendAll { member.queuePair.send(memory[OUT, TALK_BYTES.toLong()], member.group) }
     }
+}
