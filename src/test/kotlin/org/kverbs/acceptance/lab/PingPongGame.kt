@@ -52,6 +52,8 @@ internal class CProgram(
     private val process = ProcessBuilder(*command).redirectErrorStream(true).start()
     private val output = inThread { process.inputReader().readText() }
 
+    val isAlive: Boolean get() = process.isAlive
+
     /** Waits for the end of the program, and returns its exit status and its output. */
     fun end(): Pair<Int, String> {
         await("the end of ${process.info().commandLine().orElse("a program")}", DEADLINE * 3) { !process.isAlive }

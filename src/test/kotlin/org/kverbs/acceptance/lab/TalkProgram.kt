@@ -30,7 +30,8 @@ internal class TalkProgram(
     ): CProgram {
         val started = program(server(address, port))
         // The first program of Pyverbs loads its libraries, which takes long on an emulated machine.
-        await("a listener of $name at port $port", DEADLINE * 3) { hasListener(address, port) }
+        await("a listener of $name at port $port", DEADLINE * 3) { hasListener(address, port) || !started.isAlive }
+        if (!started.isAlive) started.shouldSucceed()
         return started
     }
 
