@@ -4,7 +4,7 @@
 # The lab's packages: the machine, the parts of its boot, and the libraries and C programs that the specs use.
 # shellcheck disable=SC2034  # used by the scripts that source this
 lab_packages=(qemu-system-x86 busybox-static kmod iproute2 xz-utils libibverbs1 ibverbs-providers librdmacm1 ibverbs-utils
-  rdmacm-utils perftest)
+  rdmacm-utils perftest python3)
 
 # JVMs in the lab get this flag. When the JVM's second compiler replaces a method, the JVM patches a jump over the
 # method's entry while another CPU may execute it. A real CPU reads that instruction atomically; QEMU's emulated CPUs

@@ -2,14 +2,14 @@
 # Runs one command in a virtual machine whose kernel has software RDMA devices: Soft-RoCE (rxe) and soft-iWARP (siw).
 #
 #   lab.sh 'COMMAND'     boots (about 5 s), runs COMMAND, prints its standard output and error, exits with its status
-#   lab.sh --setup       installs the lab's packages (as root) and makes its kernel; otherwise the first command does
-#                        that
+#   lab.sh --setup       installs the lab's packages (as root), makes its kernel and gets Pyverbs; otherwise the first
+#                        command does that
 #   lab.sh --help        prints this
 #
 # There is no disk image: the guest's root is this machine's file system, read-only under a layer in memory. So the JDK,
-# the libraries, the classes and the working directory have the same paths as here. Only files that the command writes
-# to /lab are kept. The command runs as root under bash in the caller's directory, has the caller's PATH, HOME,
-# JAVA_HOME and KVERBS_* variables, and finds:
+# the libraries, the classes and the working directory have the same paths as here. Besides, /usr/bin/python3 finds
+# Pyverbs. Only files that the command writes to /lab are kept. The command runs as root under bash in the caller's
+# directory, has the caller's PATH, HOME, JAVA_HOME and KVERBS_* variables, and finds:
 #   rxe0  10.99.0.1              RC, UC, UD, SRQ, memory windows, atomics, multicast, rdma_cm
 #   siw0  10.97.0.1              RC by rdma_cm only
 #   rxe1  10.98.0.1 on v1        two ends of a wire: real packets, for tc netem and tcpdump on v1 and v2
@@ -63,7 +63,8 @@ run() {
   out=$(readlink -f "$out")
   rm -rf "$out/.lab" && mkdir "$out/.lab"
   cp "$here/guest" "$out/.lab/guest"
-  [ -z "$suite" ] || cp -r "$libraries" "$out/.lab/libraries"
+  cp -r "$pyverbs" "$out/.lab/libraries"
+  [ -z "$suite" ] || cp -r "$libraries/." "$out/.lab/libraries"
   printf '%s\n' "$2" > "$out/.lab/command"
   export KVERBS_IN_LAB=1 LAB_MODULES=$1/lib/modules LAB_CWD=$PWD LC_ALL=${LC_ALL:-C.UTF-8} HOME=${HOME:-/root} PATH
   declare -p LAB_MODULES LAB_CWD LC_ALL HOME PATH ${JAVA_HOME+JAVA_HOME} "${!KVERBS_@}" > "$out/.lab/env"
@@ -122,6 +123,7 @@ mkdir -p "$state"
 state=$(readlink -f "$state")
 kernel=$state/$package
 libraries=$state/libraries-$suite
+pyverbs=$state/pyverbs
 (
   flock 8
   if [ ! -f "$kernel/release" ]; then
@@ -129,6 +131,7 @@ libraries=$state/libraries-$suite
   elif [ "$here/init" -nt "$kernel/initrd" ]; then
     make_initramfs "$kernel" "$(cat "$kernel/release")" || exit
   fi
+  [ -d "$pyverbs" ] || setup_pyverbs "$pyverbs" || exit
   [ -z "$suite" ] || [ -d "$libraries" ] || setup_libraries "$libraries" "$suite"
 ) 8>"$state/lock" || exit 125
 [ "$1" != --setup ] || exit 0

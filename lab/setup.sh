@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Makes the lab's kernel once: Debian's kernel, a build of siw, and an initramfs; and libraries of another release of
-# Debian, if they are asked for. Sourced by lab.sh, which sets "here".
+# Makes the lab's kernel once: Debian's kernel, a build of siw, and an initramfs; and gets Pyverbs, and libraries of
+# another release of Debian, if they are asked for. Sourced by lab.sh, which sets "here".
 
 # setup DIR KERNEL: puts the kernel of Debian's meta-package KERNEL into DIR.
 setup() {
@@ -55,6 +55,24 @@ make_initramfs() {
   # shellcheck disable=SC2154  # lab.sh sets it
   install -m 755 "$here/init" "$root/init"
   (cd "$root" && find . | busybox cpio -o -H newc) > "$1/initrd.new" 2>/dev/null && mv "$1/initrd.new" "$1/initrd" && rm -rf "$root"
+}
+
+# setup_pyverbs DIR: unpacks Pyverbs of this machine's Debian release into DIR. Its package is not installed: it depends
+# on rdma-core, which brings udev and systemd, and Pyverbs needs neither.
+setup_pyverbs() {
+  local new python
+  if [ "$(id -u)" = 0 ]; then apt-get -q -o Acquire::Retries=5 update >&2; fi
+  echo "lab: getting Pyverbs (once)" >&2
+  new=$(mktemp -d "$1.XXXXXX")
+  mkdir "$new/files"
+  (cd "$new" && apt-get -q -o Acquire::Retries=5 download python3-pyverbs) >&2 &&
+    python=$(dpkg-deb -f "$new"/*.deb Depends | grep -o 'libpython3\.[0-9]*') &&
+    need_packages "$python" &&
+    dpkg-deb --fsys-tarfile "$new"/*.deb | tar -x -C "$new/files" ./usr/lib &&
+    mv "$new/files" "$1" && rm -rf "$new" && return
+  rm -rf "$new"
+  echo "lab: Pyverbs could not be had: see the messages above" >&2
+  return 1
 }
 
 # setup_libraries DIR SUITE: unpacks the C library and rdma-core of the Debian release SUITE into DIR, with a list of

@@ -12,6 +12,7 @@ import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkCompletions
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout
+import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
@@ -19,14 +20,15 @@ import kotlin.time.TimeSource
 /** The time that a case waits; far longer than any step takes, even in an emulated machine. */
 internal val DEADLINE = 20.seconds
 
-/** Waits until [condition] holds; fails with [what] when [DEADLINE] has passed. */
+/** Waits until [condition] holds; fails with [what] when [deadline] has passed. */
 internal fun await(
     what: String,
+    deadline: Duration = DEADLINE,
     condition: () -> Boolean,
 ) {
     val start = TimeSource.Monotonic.markNow()
     while (!condition()) {
-        if (start.elapsedNow() > DEADLINE) fail("$what: not within $DEADLINE")
+        if (start.elapsedNow() > deadline) fail("$what: not within $deadline")
         Thread.sleep(0, 50_000)
     }
 }

@@ -31,6 +31,8 @@ import org.kverbs.dsl.vxlan
 private const val MINE = "02:00:00:00:00:01"
 private const val OTHER = "02:00:00:00:00:02"
 private const val IPV4 = 0x0800
+private const val IPV6 = 0x86dd
+private const val TCP = 6
 private const val UDP = 17
 
 /** Checks raw packet queue pairs, and the rules by which they receive frames. */
@@ -61,6 +63,7 @@ internal class FlowSpec :
 
         case("should compare each header that a rule names, and not the others", FLOW_STEERING) {
             val datagram = ethernet(MINE, IPV4, ipv4("198.51.100.7", UDP, udp(53, pattern(20))))
+            val newer = ethernet(MINE, IPV6, ipv6("2001:db8::7", TCP, tcp(80), "2001:db8:1::9"))
             val tagged = ethernet(MINE, IPV4, ipv4("198.51.100.7", UDP, udp(53)), vlan = 7)
             val inner = ethernet(OTHER, IPV4, ipv4("10.0.0.1", UDP, udp(99)))
             val tunnel = ethernet(MINE, IPV4, ipv4("198.51.100.7", UDP, udp(4789, vxlan(5, inner))))
@@ -82,6 +85,17 @@ internal class FlowSpec :
                         udp { destinationPort(53).sourcePort(1234) }
                     },
                     Case("bits of a port", datagram) { udp { destinationPort(0x30, 0xfff0) } },
+                    Case("IPv6", newer) { ipv6() },
+                    Case("IPv6 network", newer) { ipv6 { destination("2001:db8::/48").source("2001:db8:1::9") } },
+                    Case("TCP port", newer) {
+                        ethernet { destination(MINE) }
+                        ipv6 { destination("2001:db8::7") }
+                        tcp { destinationPort(80).sourcePort(1234) }
+                    },
+                    Case("TCP port of IPv4", ethernet(MINE, IPV4, ipv4("198.51.100.7", TCP, tcp(80)))) {
+                        ipv4()
+                        tcp { destinationPort(80) }
+                    },
                     Case("tunnel", tunnel) { vxlan { network(5) } },
                     Case("inside of a tunnel", tunnel) {
                         vxlan()
@@ -97,6 +111,10 @@ internal class FlowSpec :
                 listOf(
                     Case("another network", datagram) { ipv4 { destination("198.51.101.0/24") } },
                     Case("another port", datagram) { udp { destinationPort(54) } },
+                    Case("another IPv6 network", newer) { ipv6 { destination("2001:db8:2::/48") } },
+                    Case("another IPv6 source", newer) { ipv6 { source("2001:db8:1::8") } },
+                    Case("another TCP port", newer) { tcp { destinationPort(81) } },
+                    Case("UDP in place of TCP", newer) { udp { destinationPort(80) } },
                     Case("another layer 4", datagram) { tcp() },
                     Case("another layer 3", datagram) { ipv6() },
                     Case("a VLAN that is not there", datagram) { ethernet { vlan(0) } },

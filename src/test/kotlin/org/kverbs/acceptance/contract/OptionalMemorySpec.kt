@@ -142,6 +142,15 @@ internal class OptionalMemorySpec :
             pd.isOpen shouldBe true
         }
 
+        case("should close device memory once, however often it is closed", DEVICE_MEMORY) {
+            val most = context.queryDeviceEx().maxDmSize()
+            val memory = context.deviceMemory(4096)
+            repeat(2) { memory.close() }
+            memory.isOpen shouldBe false
+            shouldThrow<IllegalStateException> { pd.register(memory, LOCAL_WRITE) }
+            context.deviceMemory(most).use { it.length() shouldBe most }
+        }
+
         case("should move data through memory that is paged on demand, in both directions", ON_DEMAND_PAGING) {
             val (a, b) = linked()
             val region = pd.memoryRegion(1 shl 20, *FULL_ACCESS, ON_DEMAND)

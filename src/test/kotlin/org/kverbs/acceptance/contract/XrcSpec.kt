@@ -17,7 +17,10 @@ import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkRequestException
 import org.kverbs.XrcDomainAttributes
 import org.kverbs.acceptance.contract.Capability.ATOMICS
+import org.kverbs.acceptance.contract.Capability.EXTENDED_QUEUES
 import org.kverbs.acceptance.contract.Capability.XRC
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.attributes.AccessFlag.RELAXED_ORDERING
 import org.kverbs.attributes.AsyncEventType
 import org.kverbs.attributes.ConnectOptions
 import org.kverbs.attributes.DeviceCapability
@@ -228,6 +231,31 @@ internal class XrcSpec :
             a.cq.takeOne().shouldBeDone(6, RDMA_READ, a.qp)
             queue.cq.takeOne().shouldBeDone(1, RECV, receiver.number(), bytes = 100)
             a.mr.bytes(100, 200) shouldBe pattern(100)
+        }
+
+        case("should send immediate data by the extended calls", XRC, EXTENDED_QUEUES) {
+            val domain = context.xrcDomain()
+            val (a, receiver) = sendingTo(domain, end = extendedEnd(XRC_SEND))
+            val queue = namedQueue(domain)
+            queue.receive(1)
+            a.mr.put(pattern(100))
+            a.post { sendWithImmediate(5, -9).from(a.mr.slice(0, 100)).toSharedReceiveQueue(queue.number).signaled() }
+            a.cq.takeOne().shouldBeDone(5, SEND, a.qp)
+            queue.cq.takeOne().shouldBeDone(1, RECV, receiver.number(), bytes = 100, immediate = -9)
+            queue.mr.bytes(100) shouldBe pattern(100)
+        }
+
+        case("should move data with relaxed ordering", XRC) {
+            val relaxed = memory(4096, LOCAL_WRITE, RELAXED_ORDERING)
+            val domain = context.xrcDomain()
+            val (a, receiver) = sendingTo(domain)
+            val queue = namedQueue(domain)
+            relaxed.put(pattern(100))
+            queue.srq.postReceive(7, relaxed.slice(1000, 1000))
+            a.post { send(1).from(relaxed.slice(0, 100)).toSharedReceiveQueue(queue.number).signaled() }
+            a.cq.takeOne().shouldBeDone(1, SEND, a.qp)
+            queue.cq.takeOne().shouldBeDone(7, RECV, receiver.number(), bytes = 100)
+            relaxed.bytes(100, 1000) shouldBe pattern(100)
         }
 
         case("should share the domain of a file among contexts, and open a queue pair of it by its number", XRC) {

@@ -11,10 +11,10 @@ import org.kverbs.acceptance.lab.Operation.READ
 import org.kverbs.acceptance.lab.Operation.SEND_WITH_IMMEDIATE
 import org.kverbs.acceptance.lab.Operation.WRITE
 import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
-import org.kverbs.attributes.Feature
 import org.kverbs.attributes.QueuePairEndpoint
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.QueuePairType.RC
+import org.kverbs.attributes.QueuePairType.UD
 
 /** The offset at which a side receives and is written to; the sources are before it. */
 internal const val TARGET = 6L shl 20
@@ -46,13 +46,13 @@ internal object BothSides {
         type: QueuePairType,
         patience: Patience = Patience(),
         ipv6: Boolean = false,
-        features: List<Feature> = emptyList(),
+        making: Making = Making(),
         block: Linked.() -> Unit,
     ) {
         val far = FarSide.running(if (ipv6) SoftRoceWire.THERE_IPV6 else SoftRoceWire.THERE)
         val here = if (ipv6) nearIpv6 else near
         val ends = if (direction == Direction.TO_SOFT_ROCE) far to here else here to far
-        Linked(ends.first, ends.second, type, patience, features).block()
+        Linked(ends.first, ends.second, type, patience, making).block()
     }
 }
 
@@ -62,18 +62,19 @@ internal class Linked(
     val to: Side,
     type: QueuePairType,
     patience: Patience,
-    features: List<Feature> = emptyList(),
+    making: Making = Making(),
 ) {
-    private val sender = QueuePairEndpoint.parse(from.open(type, patience, features))
+    private val sender = QueuePairEndpoint.parse(from.open(type, patience, making))
     private val memory = RemoteMemory.parse(to.memory())
     private var seed = 0
 
+    val sendsDatagrams: Boolean = type == UD
     val fromNumber: Int = sender.queuePairNumber()
     val fromAddress: String = if (from is FarSide) SoftRoceWire.THERE else SoftRoceWire.HERE
     val fromIpv6: String = if (from is FarSide) SoftRoceWire.THERE_IPV6 else SoftRoceWire.HERE_IPV6
 
     init {
-        val receiver = to.open(type, patience, features)
+        val receiver = to.open(type, patience, making)
         from.connect(receiver)
         to.connect(sender.toText())
     }

@@ -2,21 +2,17 @@ package org.kverbs.acceptance.lab
 
 import org.kverbs.acceptance.contract.Bench
 import org.kverbs.acceptance.contract.Capability.DATAGRAM
+import org.kverbs.acceptance.contract.Capability.MULTICAST_ROUTE
 import org.kverbs.acceptance.contract.ContractSpec
 import org.kverbs.acceptance.contract.ip
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit
 
-/** Connects programs of rdma-core with our coroutines, both on one device of the kernel, in both roles. */
+/** Connects programs of rdma-core and of Pyverbs with our coroutines, both on one device of the kernel, in both roles. */
 internal class CoroutineTalkSpec :
     ContractSpec({
-        val programs =
-            listOf(
-                TalkProgram.RPING to emptyArray(),
-                TalkProgram.UCMATOSE to emptyArray(),
-                TalkProgram.UDADDY to arrayOf(DATAGRAM),
-            )
-        for ((program, needed) in programs) {
+        for (program in TalkProgram.all) {
+            val needed = if (program.usesDatagrams) arrayOf(DATAGRAM) else emptyArray()
             case("should connect to a server of ${program.name} by coroutines, talk with it, and disconnect", *needed) {
                 val port = program.port()
                 program.startServer(ip, port).use { c ->
@@ -29,20 +25,35 @@ internal class CoroutineTalkSpec :
                 "should serve a client of ${program.name} by coroutines, and be disconnected by it or disconnect",
                 *needed,
             ) {
-                val port = program.port()
-                val listening = CompletableFuture<Unit>()
-                val served = served(program, port, listening)
-                CompletableFuture.anyOf(listening, served).get(TALK_SECONDS, TimeUnit.SECONDS)
-                program.startClient(ip, port).use { it.shouldSucceed() }
-                served.get(TALK_SECONDS, TimeUnit.SECONDS)
+                serve(program, program.port())
             }
+        }
+
+        case("should send to a multicast group and receive from it with Pyverbs", DATAGRAM, MULTICAST_ROUTE) {
+            serve(TalkProgram.MULTICAST, TalkProgram.MULTICAST.port())
+        }
+
+        case("should be rejected by a server of Pyverbs with its private data, and reject a client so") {
+            val program = TalkProgram.REFUSAL
+            val port = program.port()
+            program.startServer(ip, port).use {
+                talk(device.name, program.name, "client", ip, port)
+                it.shouldSucceed()
+            }
+            serve(program, port)
         }
     })
 
 private const val TALK_SECONDS = 30L
 
-private fun Bench.served(
+/** Plays the counterpart of a program's client, until both are done. */
+private fun Bench.serve(
     program: TalkProgram,
     port: Int,
-    listening: CompletableFuture<Unit>,
-) = inThread { talk(device.name, program.name, "server", ip, port) { listening.complete(Unit) } }
+) {
+    val listening = CompletableFuture<Unit>()
+    val served = inThread { talk(device.name, program.name, "server", ip, port) { listening.complete(Unit) } }
+    CompletableFuture.anyOf(listening, served).get(TALK_SECONDS, TimeUnit.SECONDS)
+    program.startClient(ip, port).use { it.shouldSucceed() }
+    served.get(TALK_SECONDS, TimeUnit.SECONDS)
+}

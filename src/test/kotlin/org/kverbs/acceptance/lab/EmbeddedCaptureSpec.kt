@@ -14,6 +14,7 @@ import org.kverbs.acceptance.lab.Operation.SEND_WITH_IMMEDIATE
 import org.kverbs.acceptance.lab.Operation.SEND_WITH_INVALIDATE
 import org.kverbs.acceptance.lab.Operation.WRITE
 import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
+import org.kverbs.attributes.MemoryWindowType.TYPE_2
 import org.kverbs.attributes.QueuePairType.RC
 import org.kverbs.attributes.QueuePairType.UC
 import org.kverbs.attributes.QueuePairType.UD
@@ -73,7 +74,7 @@ private fun sendEveryKind(direction: Direction) {
         from.take(2)
         for (size in listOf(100, 5000)) {
             to.receive(7, listOf(Piece(TARGET, size)))
-            val key = RemoteMemory.parse(to.bindWindow(Piece(TARGET, 10))).rkey()
+            val key = RemoteMemory.parse(to.bindWindow(Piece(TARGET, 10), TYPE_2)).rkey()
             from.post(listOf(Request(1, SEND_WITH_INVALIDATE, listOf(Piece(0, size)), word = key)))
             from.take(1).single().shouldBe(1, SEND_WITH_INVALIDATE)
             to.take(1)

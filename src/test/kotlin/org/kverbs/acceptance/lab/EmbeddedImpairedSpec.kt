@@ -16,6 +16,7 @@ import org.kverbs.acceptance.lab.Operation.SEND_WITH_IMMEDIATE
 import org.kverbs.acceptance.lab.Operation.SEND_WITH_INVALIDATE
 import org.kverbs.acceptance.lab.Operation.WRITE
 import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
+import org.kverbs.attributes.MemoryWindowType.TYPE_2
 import org.kverbs.attributes.QueuePairType.RC
 import org.kverbs.attributes.QueuePairType.UC
 import org.kverbs.attributes.QueuePairType.UD
@@ -132,7 +133,7 @@ private fun Linked.invalidate(windows: Int): String {
     val written = Piece(TARGET, MESSAGE)
     val received = Piece(TARGET + (1 shl 20), MESSAGE)
     return List(windows) { number ->
-        val window = to.bindWindow(written)
+        val window = to.bindWindow(written, TYPE_2)
         from.fill(sent, seed = number)
         to.receive(7, listOf(received))
         val key = RemoteMemory.parse(window).rkey()

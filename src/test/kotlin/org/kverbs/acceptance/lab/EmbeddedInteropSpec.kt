@@ -17,6 +17,7 @@ import org.kverbs.acceptance.lab.Operation.SEND_WITH_IMMEDIATE
 import org.kverbs.acceptance.lab.Operation.SEND_WITH_INVALIDATE
 import org.kverbs.acceptance.lab.Operation.WRITE
 import org.kverbs.acceptance.lab.Operation.WRITE_WITH_IMMEDIATE
+import org.kverbs.attributes.MemoryWindowType.TYPE_2
 import org.kverbs.attributes.QueuePairType.RC
 import org.kverbs.attributes.QueuePairType.UC
 import org.kverbs.attributes.QueuePairType.UD
@@ -116,7 +117,7 @@ internal class EmbeddedInteropSpec :
 
             test("should end a window's key by a send with invalidate on RC $direction") {
                 BothSides.linked(direction, RC) {
-                    val window = to.bindWindow(Piece(TARGET, 10_000))
+                    val window = to.bindWindow(Piece(TARGET, 10_000), TYPE_2)
                     from.fill(Piece(0, 10_000), seed = 5)
                     from.post(listOf(Request(1, WRITE, listOf(Piece(0, 10_000)), window)))
                     from.take(1).single().shouldBe(1, WRITE)

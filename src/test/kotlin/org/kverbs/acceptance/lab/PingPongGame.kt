@@ -4,6 +4,7 @@ import io.kotest.assertions.withClue
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldNotContain
+import org.kverbs.acceptance.contract.DEADLINE
 import org.kverbs.acceptance.contract.await
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.cli.pingpong.PingPongOptions
@@ -51,9 +52,11 @@ internal class CProgram(
     private val process = ProcessBuilder(*command).redirectErrorStream(true).start()
     private val output = inThread { process.inputReader().readText() }
 
+    val isAlive: Boolean get() = process.isAlive
+
     /** Waits for the end of the program, and returns its exit status and its output. */
     fun end(): Pair<Int, String> {
-        await("the end of ${process.info().commandLine().orElse("a program")}") { !process.isAlive }
+        await("the end of ${process.info().commandLine().orElse("a program")}", DEADLINE * 3) { !process.isAlive }
         return process.exitValue() to output.join()
     }
 

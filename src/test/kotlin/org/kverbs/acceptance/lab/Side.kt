@@ -3,6 +3,7 @@ package org.kverbs.acceptance.lab
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.attributes.Feature
+import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.attributes.QueuePairType
 import java.io.Serializable
 
@@ -11,11 +12,11 @@ import java.io.Serializable
  * in the text form of the core. [Station] is the real end, [FarSide] one in another process.
  */
 internal interface Side {
-    /** Makes a queue pair with [features], and closes the former one. Returns its endpoint. */
+    /** Makes a queue pair, and closes the former one. Returns its endpoint. */
     fun open(
         type: QueuePairType,
         patience: Patience,
-        features: List<Feature>,
+        making: Making,
     ): String
 
     /** Connects to the other side's queue pair. A datagram queue pair will send to it. */
@@ -68,8 +69,14 @@ internal interface Side {
     /** Tells whether no completion comes for a while. */
     fun isIdle(): Boolean
 
-    /** Binds a type 2 window for reading and writing to a piece, and returns it as the other side needs it. */
-    fun bindWindow(piece: Piece): String
+    /**
+     * Binds a window for reading and writing to a piece, and returns it as the other side needs it. A window of type 2
+     * is bound by a request of the queue pair.
+     */
+    fun bindWindow(
+        piece: Piece,
+        type: MemoryWindowType,
+    ): String
 
     /** Joins a multicast group, to receive its messages and to send to it. */
     fun join(group: String)
@@ -103,6 +110,21 @@ internal data class Patience(
     val minRnrTimer: Int = 12,
 ) : Serializable
 
+/**
+ * How a side makes its queue pair.
+ *
+ * @property features what the queue pair can do besides; it is extended then
+ * @property extended whether the queue pair and its completion queue are made and used by the extended calls
+ * @property shared whether the queue pair receives from a shared receive queue
+ * @property events whether the side waits for events of a completion channel, and does not only poll
+ */
+internal data class Making(
+    val features: List<Feature> = emptyList(),
+    val extended: Boolean = false,
+    val shared: Boolean = false,
+    val events: Boolean = false,
+) : Serializable
+
 internal enum class Operation(
     val completes: WorkCompletionOpcode,
 ) {
@@ -126,6 +148,7 @@ internal enum class Operation(
  * @property word immediate data, or the key to invalidate
  * @property number the operand to compare, to add or to write, or the bytes to flush
  * @property swap the new value of a swap
+ * @property inline whether the request carries the bytes of its pieces, at most 64
  */
 internal data class Request(
     val id: Long,
@@ -136,6 +159,7 @@ internal data class Request(
     val number: Long = 0,
     val swap: Long = 0,
     val fenced: Boolean = false,
+    val inline: Boolean = false,
 ) : Serializable
 
 /**

@@ -1,6 +1,7 @@
 package org.kverbs.acceptance.lab
 
 import org.kverbs.AddressHandle
+import org.kverbs.CompletionChannel
 import org.kverbs.CompletionQueueAttributes
 import org.kverbs.Device
 import org.kverbs.MemoryWindow
@@ -8,6 +9,7 @@ import org.kverbs.QueuePairInitAttributes
 import org.kverbs.ReceiveRequests
 import org.kverbs.RemoteMemory
 import org.kverbs.SendRequests
+import org.kverbs.SharedReceiveQueue
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletions
 import org.kverbs.acceptance.contract.CAPABILITIES
@@ -30,11 +32,13 @@ import org.kverbs.attributes.Gid
 import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.attributes.QueuePairEndpoint
 import org.kverbs.attributes.QueuePairType
+import org.kverbs.attributes.SharedReceiveQueueAttributes
 import java.lang.foreign.MemorySegment
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit
+import kotlin.time.toJavaDuration
 import org.kverbs.cli.kverbs as runKverbs
 
 private const val MEMORY = 12L shl 20
@@ -61,6 +65,8 @@ internal class Station(
         pd.memoryRegion(MEMORY, LOCAL_WRITE, MW_BIND, *REMOTE, *flushable(context.supports(Feature.FLUSH)))
     private val patterns = mutableMapOf<Pair<Int, Int>, MemorySegment>()
     private lateinit var end: End
+    private var channel: CompletionChannel? = null
+    private var srq: SharedReceiveQueue? = null
     private lateinit var options: ConnectOptions
     private lateinit var talk: CompletableFuture<Unit>
     private var opened = false
@@ -69,13 +75,18 @@ internal class Station(
     override fun open(
         type: QueuePairType,
         patience: Patience,
-        features: List<Feature>,
+        making: Making,
     ): String {
         closeQueuePair()
-        val cq = context.completionQueue(CompletionQueueAttributes(128, null, 0))
-        val attributes = QueuePairInitAttributes.of(type, cq).with(CAPABILITIES)
-        val extended = if (features.isEmpty()) attributes else attributes.asExtended(*features.toTypedArray())
-        end = End(pd.queuePair(extended), cq, region)
+        channel = if (making.events) context.completionChannel() else null
+        srq = if (making.shared) pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(64, 4)) else null
+        val cq = context.completionQueue(CompletionQueueAttributes(128, channel, 0, making.extended))
+        var attributes = QueuePairInitAttributes.of(type, cq).with(CAPABILITIES)
+        srq?.let { attributes = attributes.with(it) }
+        if (making.extended || making.features.isNotEmpty()) {
+            attributes = attributes.asExtended(*making.features.toTypedArray())
+        }
+        end = End(pd.queuePair(attributes), cq, region)
         options =
             ConnectOptions
                 .builder()
@@ -92,7 +103,9 @@ internal class Station(
     override fun closeQueuePair() {
         if (opened) {
             end.qp.close()
+            srq?.close()
             end.cq.close()
+            channel?.close()
         }
         opened = false
         destination = null
@@ -148,14 +161,14 @@ internal class Station(
         val requests = ReceiveRequests()
         requests.receive(id)
         into.forEach { requests.into(slice(it)) }
-        end.qp.postReceive(requests)
+        srq?.postReceive(requests) ?: end.qp.postReceive(requests)
     }
 
     override fun post(requests: List<Request>) =
         end.post {
             requests.forEach { request ->
                 begin(request)
-                request.pieces.forEach { from(slice(it)) }
+                request.pieces.forEach { if (request.inline) inline(segment(it)) else from(slice(it)) }
                 destination?.let { (address, number) -> to(address, number, ConnectOptions.DEFAULT_QKEY) }
                 if (request.fenced) fence()
                 signaled()
@@ -180,7 +193,12 @@ internal class Station(
         }
     }
 
-    override fun take(count: Int): List<Done> = end.cq.take(count).map(::done)
+    override fun take(count: Int): List<Done> =
+        if (channel == null) {
+            end.cq.take(count).map(::done)
+        } else {
+            end.cq.await(count, DEADLINE.toJavaDuration()).map(::done)
+        }
 
     private fun done(completion: WorkCompletion) =
         Done(
@@ -232,23 +250,39 @@ internal class Station(
         return true
     }
 
-    override fun bindWindow(piece: Piece): String {
-        val window = pd.memoryWindow(MemoryWindowType.TYPE_2)
+    override fun bindWindow(
+        piece: Piece,
+        type: MemoryWindowType,
+    ): String {
+        val window = pd.memoryWindow(type)
         val key = MemoryWindow.nextRkey(window.rkey())
-        end.post {
-            bind(
+        if (type == MemoryWindowType.TYPE_2) {
+            end.post {
+                bind(
+                    WINDOW_BOUND,
+                    window,
+                    key,
+                    slice(piece),
+                    AccessFlag.mask(REMOTE_READ, REMOTE_WRITE),
+                ).signaled()
+            }
+        } else {
+            window.bind(
+                end.qp,
                 WINDOW_BOUND,
-                window,
-                key,
-                slice(piece),
-                AccessFlag.mask(REMOTE_READ, REMOTE_WRITE),
-            ).signaled()
+                region,
+                piece.offset,
+                piece.length.toLong(),
+                REMOTE_READ,
+                REMOTE_WRITE,
+            )
         }
         end.cq
             .take(1)
             .single()
             .orThrow()
-        return window.remote(slice(piece), key).toText()
+        val bound = if (type == MemoryWindowType.TYPE_2) key else window.rkey()
+        return window.remote(slice(piece), bound).toText()
     }
 
     override fun join(group: String) {

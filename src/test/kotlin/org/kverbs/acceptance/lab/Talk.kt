@@ -1,5 +1,6 @@
 package org.kverbs.acceptance.lab
 
+import io.kotest.matchers.shouldBe
 import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.runBlocking
@@ -14,10 +15,12 @@ import org.kverbs.coroutines.ConnectionBuilder
 import org.kverbs.coroutines.RdmaConnection
 import org.kverbs.coroutines.RdmaDatagrams
 import org.kverbs.coroutines.RdmaHost
+import org.kverbs.coroutines.RdmaMulticast
 import org.kverbs.coroutines.Received
 import org.kverbs.coroutines.acceptDatagrams
 import org.kverbs.coroutines.connect
 import org.kverbs.coroutines.connectDatagrams
+import org.kverbs.coroutines.joinMulticast
 import org.kverbs.coroutines.postReceive
 import org.kverbs.coroutines.rdmaHost
 import org.kverbs.dsl.Verbs
@@ -45,9 +48,9 @@ internal fun talk(
     runBlocking(Dispatchers.Default) {
         val part = checkNotNull(parts[program to role]) { "no part of a $role of $program" }
         rdmaHost { device(Device.byName(device)) }.use { host ->
-            withTimeout(
-                WHOLE_TALK,
-            ) { Talk(host, InetSocketAddress(InetAddress.ofLiteral(address), port), listening).part() }
+            val server = InetSocketAddress(InetAddress.ofLiteral(address), port)
+            val data = PYVERBS_DATA.takeIf { program.endsWith(OF_PYVERBS) }
+            withTimeout(WHOLE_TALK) { Talk(host, server, data, listening).part() }
         }
     }
 
@@ -55,10 +58,20 @@ internal fun talk(
 private val WHOLE_TALK = 60.seconds
 private val TALK_STEP = 30.seconds
 
-/** This side's end of a talk. */
+/** How the names of the programs of Pyverbs end, and the private data that they give their peer. */
+internal const val OF_PYVERBS = " of Pyverbs"
+private const val PYVERBS_DATA = "from Pyverbs"
+private const val OUR_DATA = "from kverbs"
+
+/**
+ * This side's end of a talk.
+ *
+ * @param data the private data that the peer gives, if the program gives any
+ */
 internal class Talk(
     val host: RdmaHost,
     val address: InetSocketAddress,
+    private val data: String?,
     private val listening: () -> Unit,
 ) {
     /** The memory of this side's queue pair, made with its first receives. */
@@ -82,6 +95,7 @@ internal class Talk(
         {
             timeout(TALK_STEP)
             parameters(ConnectionParameters.DEFAULTS.withReads(1, 1))
+            privateData(OUR_DATA.encodeToByteArray())
             prepared {
                 queuePair = it
                 memory = it.queuePair.protectionDomain().memoryRegion(TALK_MEMORY, *FULL_ACCESS)
@@ -89,21 +103,43 @@ internal class Talk(
             }
         }
 
-    suspend fun connect(ready: Talk.() -> Unit): RdmaConnection = host.connect(address, settings(ready))
+    private fun checkData(said: ByteArray) {
+        if (data != null) said.decodeToString().trimEnd('\u0000') shouldBe data
+    }
+
+    suspend fun connect(ready: Talk.() -> Unit): RdmaConnection =
+        host.connect(address, settings(ready)).also { checkData(it.privateData) }
 
     suspend fun accept(ready: Talk.() -> Unit): RdmaConnection =
-        host.listen(address).use {
-            listening()
-            it.accept(settings(ready))
-        }
+        host
+            .listen(address)
+            .use {
+                listening()
+                it.accept(settings(ready))
+            }.also { checkData(it.privateData) }
 
     suspend fun connectDatagrams(ready: Talk.() -> Unit): RdmaDatagrams =
-        host.connectDatagrams(address, settings(ready))
+        host.connectDatagrams(address, settings(ready)).also { checkData(it.privateData) }
 
     suspend fun acceptDatagrams(ready: Talk.() -> Unit): RdmaDatagrams =
-        host.listen(address, portSpace = PortSpace.UDP).use {
+        host
+            .listen(address, portSpace = PortSpace.UDP)
+            .use {
+                listening()
+                it.awaitRequest().acceptDatagrams(settings(ready))
+            }.also { checkData(it.privateData) }
+
+    /** Joins the multicast group of the server's port at the server's address. */
+    suspend fun join(ready: Talk.() -> Unit): RdmaMulticast {
+        val group = InetAddress.ofLiteral("239.1.${address.port shr 8}.${address.port and 255}")
+        return host.joinMulticast(group, address.address, settings = settings(ready)).also { listening() }
+    }
+
+    /** Rejects the first client. */
+    suspend fun reject(reason: String) =
+        host.listen(address).use {
             listening()
-            it.awaitRequest().acceptDatagrams(settings(ready))
+            it.awaitRequest().reject(reason.encodeToByteArray())
         }
 }
 

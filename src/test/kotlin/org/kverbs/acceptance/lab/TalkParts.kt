@@ -33,13 +33,27 @@ internal val parts: Map<Pair<String, String>, suspend Talk.() -> Unit> =
         ("ucmatose" to "client") to Talk::matoseAsClient,
         ("ucmatose" to "server") to Talk::matoseAsServer,
         ("udaddy" to "client") to Talk::daddyAsClient,
-        ("udaddy" to "server") to Talk::daddyAsServer,
+        ("udaddy" to "server") to { daddyAsServer(withNumber = true) },
+        ("rping of Pyverbs" to "client") to Talk::pingAsClient,
+        ("rping of Pyverbs" to "server") to Talk::pingAsServer,
+        ("ucmatose of Pyverbs" to "client") to Talk::matoseAsClient,
+        ("ucmatose of Pyverbs" to "server") to Talk::matoseAsServer,
+        ("udaddy of Pyverbs" to "client") to Talk::daddyAsClient,
+        // Pyverbs sends datagrams of the connection manager without immediate data only.
+        ("udaddy of Pyverbs" to "server") to { daddyAsServer(withNumber = false) },
+        ("refusal of Pyverbs" to "client") to {
+            val rejected = shouldThrow<ConnectionRejectedException> { connect { } }
+            rejected.privateData().decodeToString().trimEnd('\u0000') shouldBe REFUSAL
+        },
+        ("refusal of Pyverbs" to "server") to { reject(REFUSAL) },
+        ("multicast of Pyverbs" to "server") to Talk::meetInGroup,
         ("nobody" to "client") to {
             shouldThrow<ConnectionRejectedException> { host.connect(address) }.reason() shouldBe
                 RejectReason.INVALID_SERVICE_ID
         },
     )
 
+private const val REFUSAL = "no room"
 internal const val PINGS = 10
 internal const val PING_BYTES = 1000
 internal const val TALK_MESSAGES = 10
@@ -167,11 +181,20 @@ private suspend fun Talk.daddyAsClient() =
         takeAll(GRH_BYTES)
     }
 
-private suspend fun Talk.daddyAsServer() =
+private suspend fun Talk.daddyAsServer(withNumber: Boolean) =
     acceptDatagrams { awaitMessages(GRH_BYTES) }.use { datagrams ->
         val first = received()
         repeat(TALK_MESSAGES - 1) { received().length shouldBe GRH_BYTES + TALK_BYTES }
-        first.immediate shouldBe first.sourceQueuePair
+        first.immediate shouldBe if (withNumber) first.sourceQueuePair else null
         datagrams.sender(first, memory.memory()).use { sendAll(datagrams, it) }
         delay(1.seconds) // if our answer was lost the client asks again, and its datagrams may be lost, too
     }
+
+// The other member sends its messages, then this one.
+
+private suspend fun Talk.meetInGroup() {
+    join { awaitMessages(GRH_BYTES) }.use { member ->
+        takeAll(GRH_BYTES)
+        sendAll { member.queuePair.send(memory[OUT, TALK_BYTES.toLong()], member.group) }
+    }
+}

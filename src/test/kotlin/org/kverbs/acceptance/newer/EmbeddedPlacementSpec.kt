@@ -5,6 +5,7 @@ import io.kotest.matchers.shouldBe
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
 import org.kverbs.acceptance.lab.BothSides
 import org.kverbs.acceptance.lab.Direction
+import org.kverbs.acceptance.lab.Making
 import org.kverbs.acceptance.lab.Operation.ATOMIC_WRITE
 import org.kverbs.acceptance.lab.Operation.FLUSH
 import org.kverbs.acceptance.lab.Operation.READ
@@ -17,7 +18,7 @@ import org.kverbs.attributes.Feature
 import org.kverbs.attributes.QueuePairType.RC
 
 private const val ROUNDS = 20
-private val FEATURES = listOf(Feature.ATOMIC_WRITE, Feature.FLUSH)
+private val PLACING = Making(listOf(Feature.ATOMIC_WRITE, Feature.FLUSH))
 
 /**
  * Checks atomic writes and flushes between the embedded device over UDP and Soft-RoCE, in both directions. Soft-RoCE of
@@ -28,7 +29,7 @@ internal class EmbeddedPlacementSpec :
     FunSpec({
         for (direction in Direction.entries) {
             test("should write 8 bytes at once, $direction") {
-                BothSides.linked(direction, RC, features = FEATURES) {
+                BothSides.linked(direction, RC, making = PLACING) {
                     to.putLong(TARGET, -1)
                     to.putLong(TARGET + 16, -1)
                     from.post(listOf(Request(1, ATOMIC_WRITE, remote = at(8), number = 0x1122334455667788)))
@@ -38,7 +39,7 @@ internal class EmbeddedPlacementSpec :
             }
 
             test("should flush what was written, announce it, and read it back, $direction") {
-                BothSides.linked(direction, RC, features = FEATURES) {
+                BothSides.linked(direction, RC, making = PLACING) {
                     for (round in 1L..ROUNDS) {
                         from.fill(Piece(0, 10_000), seed = round.toInt())
                         from.post(
@@ -59,7 +60,7 @@ internal class EmbeddedPlacementSpec :
 
             for (operation in listOf(ATOMIC_WRITE, FLUSH)) {
                 test("should refuse $operation beyond the end of the memory, $direction") {
-                    BothSides.linked(direction, RC, features = FEATURES) {
+                    BothSides.linked(direction, RC, making = PLACING) {
                         from.post(listOf(Request(1, operation, remote = at(6L shl 20), number = 8)))
                         from.take(1).single().status shouldBe REM_ACCESS_ERR
                     }
