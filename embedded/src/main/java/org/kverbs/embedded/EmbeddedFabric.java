@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.Device;
 import org.kverbs.QueuePair;
 import org.kverbs.attributes.AsyncEventType;
+import org.kverbs.attributes.Gid;
 import org.kverbs.embedded.internal.cm.EmbeddedConnectionManager;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.network.InProcessNetwork;
@@ -326,6 +327,19 @@ public final class EmbeddedFabric implements AutoCloseable {
         setUp(device, false);
     }
 
+    /**
+     * Loses all packets to and from an address of a device, until {@link #addressUp}. The device does not notice. Its
+     * other address still works, so that queue pairs can migrate to a path over it.
+     */
+    public void addressDown(Gid address) {
+        locked(() -> network.lose(address.subnetPrefix(), address.interfaceId(), true));
+    }
+
+    /** Ends {@link #addressDown}. */
+    public void addressUp(Gid address) {
+        locked(() -> network.lose(address.subnetPrefix(), address.interfaceId(), false));
+    }
+
     /** Plugs a device's cable in again: the device raises PORT_ACTIVE. */
     public void linkUp(Device device) {
         setUp(device, true);
@@ -364,6 +378,22 @@ public final class EmbeddedFabric implements AutoCloseable {
         }
         capture = new PacketCapture(file, engine, network);
         return capture;
+    }
+
+    /**
+     * Returns the most packets that have waited for a device so far, while it was a {@linkplain Faults#slowReceiver slow
+     * receiver}.
+     *
+     * @throws IllegalArgumentException if the device is not of this fabric
+     */
+    public int longestQueue(Device device) {
+        Hca target = hca(device);
+        engine.enter();
+        try {
+            return network.longestQueue(target);
+        } finally {
+            engine.leave();
+        }
     }
 
     /** Returns how many packets faults have dropped, duplicated, reordered or damaged so far. */

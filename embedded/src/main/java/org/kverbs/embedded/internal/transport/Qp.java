@@ -67,6 +67,8 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     final Windows windows = new Windows(this);
     final Requester requester = new Requester(this);
     final Pacer pacer = new Pacer(this);
+    final PathMigration migration = new PathMigration(this);
+    final Congestion congestion = new Congestion(this);
     final Completer completer = new Completer(this);
     final Responder responder;
     final Datagrams datagrams;
@@ -191,6 +193,11 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         return type != IbvQpType.IBV_QPT_UC && type != IbvQpType.IBV_QPT_UD && type != IbvQpType.IBV_QPT_RAW_PACKET;
     }
 
+    /** Tells whether there is one peer, as for RC, UC and XRC. */
+    boolean isConnected() {
+        return type != IbvQpType.IBV_QPT_UD && type != IbvQpType.IBV_QPT_RAW_PACKET;
+    }
+
     private boolean isXrc() {
         return type == IbvQpType.IBV_QPT_XRC_SEND || domain != null;
     }
@@ -203,7 +210,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
 
     /** Returns the counters by name. */
     public Map<String, Long> counted() {
-        return counters.ofQueuePair();
+        return counters.ofQueuePair(congestion.rate());
     }
 
     /** Returns a number as it stands in big-endian order in memory. */
@@ -231,6 +238,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         route.address(packet, hca.gids);
         packet.destinationQp = destinationQp;
         packet.pkey = Hca.PKEY;
+        packet.migrated = migration.marks();
         // Packets of one connection keep one source port, so that the network keeps their order (IBA annex A17.4.8).
         packet.sourcePort = route.sourcePort(number ^ destinationQp);
     }
@@ -315,6 +323,10 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     }
 
     private void receive(Packet packet) {
+        if (packet.opcode == Opcode.CNP && isReceiving()) {
+            congestion.notified(packet);
+            return;
+        }
         if (Opcode.transport(packet.opcode) != transport() || !isReceiving() || isOfWrongSide(packet.opcode)) {
             hca.counters.count(Counter.PORT_RCV_ERRORS);
             return;
@@ -323,9 +335,14 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         counters.count(Counter.RCVD_BYTES, packet.payloadLength);
         if (type == IbvQpType.IBV_QPT_UD) {
             datagrams.take(packet);
-        } else if (packet.sourceGidLow != route.gidLow || packet.sourceGidHigh != route.gidHigh) {
+            return;
+        }
+        if (!migration.admits(packet)) {
             hca.counters.count(Counter.PORT_RCV_ERRORS); // from a stranger (IBA volume 1, 9.6.1.2)
-        } else if (Opcode.isRequest(packet.opcode)) {
+            return;
+        }
+        congestion.see(packet);
+        if (Opcode.isRequest(packet.opcode)) {
             if (state == IbvQpState.IBV_QPS_RTR && !toldEstablished) {
                 toldEstablished = true;
                 raise(IbvEventType.IBV_EVENT_COMM_EST);
@@ -428,6 +445,7 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
         completer.stop();
         requester.stop();
         pacer.stop();
+        congestion.stop();
         responder.flush();
         datagrams.flush();
         if (frames != null) {
@@ -487,9 +505,11 @@ public final class Qp extends Task implements QueuePairOps, KeyUser, CompletionU
     /** Returns to the initial state. */
     void reset() {
         toldEstablished = false;
+        migration.reset();
         completer.start(0);
         requester.stop();
         pacer.stop();
+        congestion.stop();
         responder.start(0);
         datagrams.reset();
         if (frames != null) {
