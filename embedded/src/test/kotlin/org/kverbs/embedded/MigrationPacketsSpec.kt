@@ -131,7 +131,7 @@ class MigrationPacketsSpec :
                 bench.load(SECOND)
                 bench.write(0)
                 bench.qp.postWith { it.write(1, bench.mr.remote()).from(bench.mr.slice(0, 8)).signaled() }
-                bench.pass(Duration.ofMillis(6))
+                bench.pass(Duration.ofNanos(4_800_000))
                 bench.headers.drop(1).map { it.destination to it.migrated } shouldBe
                     List(4) { FIRST to false } + listOf(SECOND to true)
                 bench.qp.modify(QueuePairAttributes.builder().state(QueuePairState.RESET).build())
