@@ -117,6 +117,18 @@ class CongestionSpec :
             }
         }
 
+        test("should come back from deep cuts, when many senders begin at once") {
+            Incast(EmbeddedFabric.virtual(1), 8).use { incast ->
+                incast.fabric.setFaults(BOTTLENECK.markingFrom(32))
+                incast.run(Duration.ofMillis(60))
+                incast.fabric.faultsInjected() shouldBe 0
+                withClue(incast.done.toList()) {
+                    incast.done.sum() shouldBeInRange MOST * 7 / 10..MOST
+                    incast.done.min() * 2 shouldBeGreaterThan incast.done.max()
+                }
+            }
+        }
+
         test("should fill the queue, drop packets and send them again where the network marks none") {
             Incast(EmbeddedFabric.virtual(1), 4).use { incast ->
                 incast.fabric.setFaults(BOTTLENECK)

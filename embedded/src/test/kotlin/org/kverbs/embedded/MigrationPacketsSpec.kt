@@ -15,7 +15,9 @@ import org.kverbs.attributes.MigrationState.REARM
 import org.kverbs.attributes.QueuePairAttributes
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.attributes.QueuePairState.RTS
+import org.kverbs.attributes.QueuePairType
 import org.kverbs.embedded.internal.wire.Opcode.RC_WRITE_ONLY
+import org.kverbs.embedded.internal.wire.Opcode.UC_WRITE_ONLY
 import org.kverbs.embedded.internal.wire.Packet
 import java.time.Duration
 
@@ -46,10 +48,11 @@ private fun PeerBench.write(
     psn: Int,
     from: Long = FIRST,
     migrated: Boolean = false,
+    opcode: Int = RC_WRITE_ONLY,
     more: Packet.() -> Unit = {},
 ): kotlin.Pair<Long, Boolean>? {
     val answers =
-        arrive(RC_WRITE_ONLY, psn) {
+        arrive(opcode, psn) {
             sourceGidLow = from
             this.migrated = migrated
             ackRequest = true
@@ -114,6 +117,22 @@ class MigrationPacketsSpec :
                 bench.write(101)
                 bench.write(102, FIRST, migrated = true)
                 bench.events() shouldBe listOf(PATH_MIG_ERR)
+            }
+        }
+
+        test("should go on with unreliable packets that wait for a burst to the former address") {
+            PeerBench(QueuePairType.UC).use { bench ->
+                bench.load(SECOND)
+                bench.write(0, opcode = UC_WRITE_ONLY)
+                bench.qp.migration shouldBe ARMED
+                bench.qp.postWith { list ->
+                    repeat(16) { list.write(it.toLong(), bench.mr.remote()).from(bench.mr.slice(0, 8)) }
+                }
+                val before = bench.sent.size
+                bench.write(1, SECOND, migrated = true, opcode = UC_WRITE_ONLY)
+                bench.pass(Duration.ofMillis(20))
+                bench.sent.size shouldBe 16
+                bench.headers.drop(before).map { it.destination }.toSet() shouldBe setOf(SECOND)
             }
         }
 

@@ -1,5 +1,6 @@
 package org.kverbs.embedded
 
+import io.kotest.assertions.nondeterministic.eventually
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.engine.spec.tempfile
 import io.kotest.matchers.collections.shouldBeEmpty
@@ -16,13 +17,20 @@ import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.QueuePairType.RC
 
 import org.kverbs.attributes.QueuePairType.UD
+import org.kverbs.embedded.internal.wire.Icrc
 import org.kverbs.embedded.internal.wire.Opcode.CNP
 import org.kverbs.embedded.internal.wire.Opcode.RC_ACK
 import org.kverbs.embedded.internal.wire.Opcode.RC_WRITE_ONLY
 import org.kverbs.embedded.internal.wire.Opcode.UD_SEND_ONLY
 import org.kverbs.embedded.internal.wire.Packet
+import org.kverbs.embedded.wire.Buffer
 import org.kverbs.embedded.wire.Tshark
+import java.net.InetSocketAddress
+import java.nio.ByteBuffer
+import java.nio.channels.DatagramChannel
 import java.time.Duration
+import jdk.net.ExtendedSocketOptions
+import kotlin.time.Duration.Companion.seconds
 
 private const val CONGESTED = 3
 private const val MARKABLE = 2
@@ -141,6 +149,43 @@ class NotificationsSpec :
                     bench.write()
                     end(bench)
                     bench.scheduled shouldBe 0
+                }
+            }
+        }
+
+        test("should obey a notification over UDP if its ICRC is right") {
+            UdpPair().use { pair ->
+                val here = pair.near.qp.endpoint().gid().toInetAddress()
+                val there = pair.far.qp.endpoint().gid().toInetAddress()
+                DatagramChannel.open().use { peer ->
+                    peer.setOption(ExtendedSocketOptions.IP_DONTFRAGMENT, true)
+                    peer.bind(InetSocketAddress(there, 0))
+                    val port = (peer.localAddress as InetSocketAddress).port
+                    val bytes = ByteBuffer.allocate(28)
+                    bytes.put(CNP.toByte()).put(0).putShort(-1).putInt(0x40000000 or pair.near.qp.number())
+                    val sum =
+                        Icrc().ofV4(
+                            ByteBuffer.wrap(there.address).getInt(),
+                            ByteBuffer.wrap(here.address).getInt(),
+                            Icrc.DONT_FRAGMENT,
+                            port,
+                            Icrc.UDP_PORT,
+                            Buffer().put(bytes.array()).address,
+                            28,
+                        )
+                    val packet = Buffer().put(bytes.array())
+                    Icrc.put(packet.address + 28, sum xor 0x55aa55aa)
+                    val target = InetSocketAddress(here, Icrc.UDP_PORT)
+                    peer.send(ByteBuffer.wrap(packet.bytes(32)), target)
+                    eventually(20.seconds) {
+                        pair.near.context.device().counters().getValue("rx_icrc_encapsulated") shouldBe 1L
+                    }
+                    pair.near.qp["rp_cnp_handled"] shouldBe 0
+                    Icrc.put(packet.address + 28, sum)
+                    peer.send(ByteBuffer.wrap(packet.bytes(32)), target)
+                    eventually(20.seconds) { pair.near.qp["rp_cnp_handled"] shouldBe 1L }
+                    pair.near.post { write(1, pair.far.mr.remote()).from(pair.near.mr.slice(0, 8)).signaled() }
+                    pair.near.await(1).single().status() shouldBe SUCCESS
                 }
             }
         }

@@ -38,7 +38,6 @@ final class FaultyPath implements PacketSink {
 
     void setFaults(Faults next) {
         faults = next;
-        queue.clear();
     }
 
     boolean isPerfect() {

@@ -10,10 +10,6 @@ final class ReceiverQueue {
     /** The most packets that waited at once. */
     private int longest;
 
-    void clear() {
-        busyUntil = 0;
-    }
-
     /** Returns how many packets wait for a receiver that takes one in {@code each} nanoseconds. */
     int waiting(long now, long each) {
         return (int) Math.max(0, (busyUntil - now) / each);

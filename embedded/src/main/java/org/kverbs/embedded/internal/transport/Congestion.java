@@ -22,7 +22,7 @@ final class Congestion {
     /** The rate rises once in this time, in nanoseconds. */
     private static final long PERIOD = 55_000;
     /** A period is at least as long as so many packets take at the rate. */
-    private static final int LEAST_PACKETS = 8;
+    private static final int LEAST_PACKETS = 2;
     /** How fast the estimate of the congestion changes: the paper's g. */
     private static final double GAIN = 1.0 / 256;
     /** The steps that halve the distance to the rate before the last cut: the paper's F. */
@@ -34,7 +34,7 @@ final class Congestion {
     /** The step of the hyper increase. */
     private static final long ADDED_FAST = 10 * ADDED;
     /** The additive increase adds at most this part of the rate, so that low rates do not jump. */
-    private static final int SMALLEST_PART = 32;
+    private static final int SMALLEST_PART = 8;
     /** The lowest rate: however many notifications come, the queue pair sends. */
     private static final long LEAST = Limits.PORT_KBPS / 1000;
 

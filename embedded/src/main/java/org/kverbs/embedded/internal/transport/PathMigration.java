@@ -151,6 +151,7 @@ final class PathMigration {
         }
         if (qp.state == IbvQpState.IBV_QPS_RTS || qp.state == IbvQpState.IBV_QPS_SQD) {
             qp.requester.join();
+            qp.hca.engine.ready(qp); // it may wait for a burst to the former address
         }
         qp.raise(IbvEventType.IBV_EVENT_PATH_MIG);
     }
