@@ -86,7 +86,7 @@ class MigrationSpec :
         }
 
         for (dead in listOf("the receiver" to { it: Pair -> it.b }, "the sender" to { it: Pair -> it.a })) {
-            sentence("should go on over the other path when an address of ${dead.first} fails, and tell both programs") {
+            sentence("should go on over the other path when an address of ${dead.first} fails, and tell both") {
                 arm()
                 fabric.addressDown(dead.second(this).gid(1))
                 b.mr.memory().set(JAVA_LONG, 0, 5)
@@ -252,7 +252,10 @@ class MigrationSpec :
 
                 fun write() {
                     pair.a.post {
-                        write(1, pair.mr.remote()).from(pair.a.mr.slice(0, 8)).toSharedReceiveQueue(pair.number).signaled()
+                        write(1, pair.mr.remote())
+                            .from(pair.a.mr.slice(0, 8))
+                            .toSharedReceiveQueue(pair.number)
+                            .signaled()
                     }
                     pair.a.take(1).single().status() shouldBe SUCCESS
                 }

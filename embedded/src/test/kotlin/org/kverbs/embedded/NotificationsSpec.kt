@@ -8,6 +8,7 @@ import io.kotest.matchers.collections.shouldContain
 import io.kotest.matchers.longs.shouldBeGreaterThan
 import io.kotest.matchers.longs.shouldBeInRange
 import io.kotest.matchers.shouldBe
+import jdk.net.ExtendedSocketOptions
 import org.kverbs.WorkCompletionStatus.SUCCESS
 import org.kverbs.attributes.ConnectOptions
 import org.kverbs.attributes.Mtu
@@ -15,7 +16,6 @@ import org.kverbs.attributes.QueuePairAttributes
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.QueuePairType.RC
-
 import org.kverbs.attributes.QueuePairType.UD
 import org.kverbs.embedded.internal.wire.Icrc
 import org.kverbs.embedded.internal.wire.Opcode.CNP
@@ -29,7 +29,6 @@ import java.net.InetSocketAddress
 import java.nio.ByteBuffer
 import java.nio.channels.DatagramChannel
 import java.time.Duration
-import jdk.net.ExtendedSocketOptions
 import kotlin.time.Duration.Companion.seconds
 
 private const val CONGESTED = 3
@@ -73,7 +72,7 @@ class NotificationsSpec :
             }
         }
 
-        test("should notify nobody of packets that could be marked and are not, of datagrams, or of strangers' packets") {
+        test("should notify nobody of packets without a mark, of datagrams, or of strangers' packets") {
             PeerBench().use { bench ->
                 bench.arrive(RC_WRITE_ONLY, 0) { trafficClass = MARKABLE }.shouldBeEmpty()
                 bench.arrive(RC_WRITE_ONLY, 1) { trafficClass = 1 }.shouldBeEmpty()
