@@ -168,6 +168,7 @@ static int fill_port(struct ibv_context *context, uint8_t port, struct ibv_port_
 		.max_msg_sz = 0x800000,
 		.link_layer = IBV_LINK_LAYER_ETHERNET,
 		.flags = IBV_QPF_GRH_REQUIRED,
+		.port_cap_flags = null_options[NULL_MIGRATES] & 2 ? IBV_PORT_AUTO_MIGR_SUP : 0,
 	};
 
 	(void)context;
@@ -195,6 +196,8 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	attr->max_sge = 32;
 	if (!(null_options[NULL_TRAITS] & NULL_BARE))
 		attr->device_cap_flags = IBV_DEVICE_XRC;
+	if (null_options[NULL_MIGRATES] & 1)
+		attr->device_cap_flags |= IBV_DEVICE_AUTO_PATH_MIG;
 	return 0;
 }
 

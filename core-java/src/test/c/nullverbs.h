@@ -65,6 +65,7 @@ enum null_option {
 	NULL_PLACES,    /* the release that atomic write and flush are as in: 44 or 45, on a kernel with both; 0: neither */
 	NULL_LACKS,     /* errno of the calls that a driver or a kernel can lack; 0: they work */
 	NULL_TRAITS,    /* bits of enum null_trait */
+	NULL_MIGRATES,  /* 1: the attributes of the device show automatic path migration; 2: those of its port; 3: both */
 	NULL_OPTIONS
 };
 

@@ -43,6 +43,7 @@ final class ContextQueries {
             case COMPLETION_TIMESTAMPS, ON_DEMAND_PAGING -> offers(feature, context.queryDeviceEx());
             case DEVICE_MEMORY, RATE_LIMIT, TAG_MATCHING, WORK_QUEUES, XRC -> context.verbs.has(feature.verb())
                     && offers(feature, context.queryDeviceEx());
+            case PATH_MIGRATION -> PathMigration.isIn(context);
             default -> context.verbs.has(feature.verb());
         };
     }

@@ -315,6 +315,33 @@ public final class QueuePair extends Resource {
     }
 
     /**
+     * Loads an alternate path to the peer of this RC, UC or XRC_SEND queue pair, and asks for it to be armed ({@code
+     * ibv_modify_qp} with {@code IBV_QP_ALT_PATH} and {@code IBV_MIG_REARM}). The queue pair must be in RTS. Both sides
+     * call this, and {@link QueuePairAttributes#migrationState} is ARMED when each has had a packet of the other since.
+     * From then on the queue pair moves to the path by itself when a request has no retry left, or at {@link #migrate},
+     * and then raises {@code PATH_MIG}; its peer follows at the first packet. A queue pair that migrated needs another
+     * alternate path.
+     *
+     * @param remote the peer's {@link #endpoint(ConnectOptions)}, with the GID of the alternate path
+     * @param options port, GID index, flow label and so on of the path, and its timeout
+     * @throws UnsupportedVerbException if the device does not have {@code Feature.PATH_MIGRATION}
+     * @throws RdmaSystemException if the device refuses, such as EINVAL for a queue pair in another state
+     */
+    public void armAlternatePath(QueuePairEndpoint remote, ConnectOptions options) {
+        PathMigration.arm(control, remote, options);
+    }
+
+    /**
+     * Moves this queue pair to its alternate path now, if it is ARMED; otherwise ends the wait for that ({@code
+     * ibv_modify_qp} with {@code IBV_MIG_MIGRATED}). The queue pair must be in RTS.
+     *
+     * @throws RdmaSystemException if the device refuses
+     */
+    public void migrate() {
+        PathMigration.migrate(control);
+    }
+
+    /**
      * Brings a UD or a raw packet queue pair up: moves it to INIT if it is still in RESET, then to RTR and RTS.
      *
      * @throws IllegalStateException for a queue pair of another type, which {@link #connect} brings up instead, and for

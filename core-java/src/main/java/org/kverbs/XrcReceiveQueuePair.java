@@ -112,6 +112,16 @@ public final class XrcReceiveQueuePair extends Resource {
         control.connect(remote, options);
     }
 
+    /** Loads and arms an alternate path to the sender; see {@link QueuePair#armAlternatePath}. */
+    public void armAlternatePath(QueuePairEndpoint remote, ConnectOptions options) {
+        PathMigration.arm(control, remote, options);
+    }
+
+    /** Moves to the alternate path, if it is armed; see {@link QueuePair#migrate}. */
+    public void migrate() {
+        PathMigration.migrate(control);
+    }
+
     private void destroy() {
         SystemErrors.check(
                 "ibv_destroy_qp(" + describe() + ")", domain.context().verbs.destroyQueuePair(handle));

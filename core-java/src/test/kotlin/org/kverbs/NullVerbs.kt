@@ -50,6 +50,7 @@ internal object NullVerbs {
         PLACES,
         LACKS,
         TRAITS,
+        MIGRATES,
     }
 
     /** The bits of `enum null_trait`. */

@@ -100,6 +100,15 @@ public enum Feature {
             "ibv_create_comp_cntr",
             "Devices of the driver efa have it with rdma-core 65 and newer, and so has the embedded device: "
                     + "Context.queryCompletionCounters shows the limits."),
+    /**
+     * Queue pairs that move to an alternate path by themselves ({@code ibv_modify_qp} with {@code IBV_QP_ALT_PATH}).
+     * {@code DeviceCapability.AUTO_PATH_MIG} and {@code PortCapability.AUTO_MIGR_SUP} show it.
+     */
+    PATH_MIGRATION(
+            "ibv_modify_qp",
+            "InfiniBand ports whose PortCapability has AUTO_MIGR_SUP have alternate paths, and so has the embedded "
+                    + "device with strict semantics. Linux refuses alternate paths on RoCE, and Soft-RoCE and iWARP "
+                    + "have none."),
     /** Atomic writes of 8 bytes ({@code ibv_wr_atomic_write}), on a queue pair that was made for them. */
     ATOMIC_WRITE(
             "ibv_wr_atomic_write",

@@ -25,6 +25,15 @@ public fun QueuePair.connect(
 ): Unit = connect(remote, connectOptions(block))
 
 /**
+ * Loads and arms an alternate path: `qp.armAlternatePath(remote) { gidIndex(0); timeout(14) }`; errors as
+ * [QueuePair.armAlternatePath].
+ */
+public fun QueuePair.armAlternatePath(
+    remote: QueuePairEndpoint,
+    block: (@RdmaDsl ConnectOptionsBuilder).() -> Unit,
+): Unit = armAlternatePath(remote, connectOptions(block))
+
+/**
  * Makes connect options. [QueuePair.endpoint], [QueuePair.init] and [QueuePair.connect] of one side take the same
  * options.
  */
@@ -36,6 +45,15 @@ public fun TypedQueuePair<ConnectedVerbs>.connect(
     remote: QueuePairEndpoint,
     options: ConnectOptions = ConnectOptions.DEFAULTS,
 ): Unit = queuePair.connect(remote, options)
+
+/** Loads and arms an alternate path to the peer; errors as [QueuePair.armAlternatePath]. */
+public fun TypedQueuePair<ConnectedVerbs>.armAlternatePath(
+    remote: QueuePairEndpoint,
+    options: ConnectOptions = ConnectOptions.DEFAULTS,
+): Unit = queuePair.armAlternatePath(remote, options)
+
+/** Moves to the alternate path, if it is armed; errors as [QueuePair.migrate]. */
+public fun TypedQueuePair<ConnectedVerbs>.migrate(): Unit = queuePair.migrate()
 
 /** Makes a datagram queue pair ready to send and receive; errors as [QueuePair.activate]. */
 public fun TypedQueuePair<DatagramVerbs>.activate(options: ConnectOptions = ConnectOptions.DEFAULTS): Unit =

@@ -30,6 +30,15 @@ public fun XrcReceiveQueuePair.connect(
     block: (@RdmaDsl ConnectOptionsBuilder).() -> Unit,
 ): Unit = connect(remote, connectOptions(block))
 
+/**
+ * Loads and arms an alternate path: `receiver.armAlternatePath(sender) { gidIndex(0) }`; errors as
+ * [XrcReceiveQueuePair.armAlternatePath].
+ */
+public fun XrcReceiveQueuePair.armAlternatePath(
+    remote: QueuePairEndpoint,
+    block: (@RdmaDsl ConnectOptionsBuilder).() -> Unit,
+): Unit = armAlternatePath(remote, connectOptions(block))
+
 /** Changes attributes: `receiver.modify { state(ERR) }` (ibv_modify_qp); errors as [XrcReceiveQueuePair.modify]. */
 public fun XrcReceiveQueuePair.modify(block: (@RdmaDsl QueuePairAttributesBuilder).() -> Unit): Unit =
     modify(QueuePairAttributes.builder().apply(block).build())

@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.Device;
 import org.kverbs.QueuePair;
 import org.kverbs.attributes.AsyncEventType;
+import org.kverbs.attributes.Gid;
 import org.kverbs.embedded.internal.cm.EmbeddedConnectionManager;
 import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.engine.LockedCalls;
@@ -312,6 +313,19 @@ public final class EmbeddedFabric implements AutoCloseable {
         setUp(device, false);
     }
 
+    /**
+     * Loses all packets to and from an address of a device, until {@link #addressUp}. The device does not notice. Its
+     * other address still works, so that queue pairs can migrate to a path over it.
+     */
+    public void addressDown(Gid address) {
+        calls.run(() -> network.lose(address.subnetPrefix(), address.interfaceId(), true));
+    }
+
+    /** Ends {@link #addressDown}. */
+    public void addressUp(Gid address) {
+        calls.run(() -> network.lose(address.subnetPrefix(), address.interfaceId(), false));
+    }
+
     /** Plugs a device's cable in again: the device raises PORT_ACTIVE. */
     public void linkUp(Device device) {
         setUp(device, true);
@@ -350,6 +364,17 @@ public final class EmbeddedFabric implements AutoCloseable {
         }
         capture = new PacketCapture(file, engine, network);
         return capture;
+    }
+
+    /**
+     * Returns the most packets that have waited for a device so far, while it was a {@linkplain Faults#slowReceiver slow
+     * receiver}.
+     *
+     * @throws IllegalArgumentException if the device is not of this fabric
+     */
+    public int longestQueue(Device device) {
+        Hca target = devices.hca(device);
+        return Math.toIntExact(calls.find(() -> network.longestQueue(target)));
     }
 
     /** Returns how many packets faults have dropped, duplicated, reordered or damaged so far. */

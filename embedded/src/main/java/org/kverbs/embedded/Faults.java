@@ -17,6 +17,10 @@ import java.util.Objects;
  * @param maxDelay the longest time that a packet travels
  * @param packetsPerSecond how many packets the receiver takes in a second, 0 for no limit; further packets wait in a
  *     queue of {@value #QUEUE}, and are lost if the queue is full
+ * @param marking the fraction of packets that the network marks for congestion, as a switch does (ECN). A device that
+ *     gets a marked packet of a connection notifies the sender, which then sends more slowly
+ * @param markingFrom how many packets must wait for a slow receiver so that further ones are marked for congestion, 0
+ *     for never
  */
 public record Faults(
         double loss,
@@ -25,23 +29,25 @@ public record Faults(
         double corruption,
         Duration minDelay,
         Duration maxDelay,
-        int packetsPerSecond) {
+        int packetsPerSecond,
+        double marking,
+        int markingFrom) {
 
     /** The number of packets that wait for a slow receiver. */
     public static final int QUEUE = 256;
 
     /** No faults: everything arrives at once, in order and intact. */
-    public static final Faults NONE = new Faults(0, 0, 0, 0, Duration.ZERO, Duration.ZERO, 0);
+    public static final Faults NONE = new Faults(0, 0, 0, 0, Duration.ZERO, Duration.ZERO, 0, 0, 0);
 
     /** A bad line: 1 % lost, 1 % duplicated, 5 % reordered, 1 % damaged, a delay of 5 to 50 microseconds. */
     public static final Faults BAD_LINE =
-            new Faults(0.01, 0.01, 0.05, 0.01, Duration.ofNanos(5_000), Duration.ofNanos(50_000), 0);
+            new Faults(0.01, 0.01, 0.05, 0.01, Duration.ofNanos(5_000), Duration.ofNanos(50_000), 0, 0, 0);
 
     /**
      * Checks the values.
      *
      * @throws IllegalArgumentException if a fraction is not between 0 and 1, if a delay is negative or the longest
-     *     below the shortest, or if the rate is negative
+     *     below the shortest, if the rate is negative, or if markingFrom is not between 0 and {@value #QUEUE}
      */
     public Faults {
         part("loss", loss);
@@ -56,6 +62,11 @@ public record Faults(
             throw new IllegalArgumentException("packetsPerSecond is " + packetsPerSecond + ": give 0 (no limit) or"
                     + " more");
         }
+        part("marking", marking);
+        if (markingFrom < 0 || markingFrom > QUEUE) {
+            throw new IllegalArgumentException("markingFrom is " + markingFrom + ": give 0 (never), or a number of"
+                    + " waiting packets up to the " + QUEUE + " that the queue holds");
+        }
     }
 
     private static void part(String name, double value) {
@@ -66,22 +77,26 @@ public record Faults(
 
     /** Returns a copy that loses this fraction of packets. */
     public Faults loss(double part) {
-        return new Faults(part, duplication, reordering, corruption, minDelay, maxDelay, packetsPerSecond);
+        return new Faults(part, duplication, reordering, corruption, minDelay, maxDelay, packetsPerSecond,
+                marking, markingFrom);
     }
 
     /** Returns a copy that duplicates this fraction of packets. */
     public Faults duplication(double part) {
-        return new Faults(loss, part, reordering, corruption, minDelay, maxDelay, packetsPerSecond);
+        return new Faults(loss, part, reordering, corruption, minDelay, maxDelay, packetsPerSecond,
+                marking, markingFrom);
     }
 
     /** Returns a copy that delays this fraction of packets, so that later packets overtake them. */
     public Faults reordering(double part) {
-        return new Faults(loss, duplication, part, corruption, minDelay, maxDelay, packetsPerSecond);
+        return new Faults(loss, duplication, part, corruption, minDelay, maxDelay, packetsPerSecond,
+                marking, markingFrom);
     }
 
     /** Returns a copy that damages this fraction of packets. */
     public Faults corruption(double part) {
-        return new Faults(loss, duplication, reordering, part, minDelay, maxDelay, packetsPerSecond);
+        return new Faults(loss, duplication, reordering, part, minDelay, maxDelay, packetsPerSecond,
+                marking, markingFrom);
     }
 
     /** Returns a copy in which every packet travels for this time. */
@@ -94,11 +109,33 @@ public record Faults(
      * other.
      */
     public Faults delay(Duration least, Duration most) {
-        return new Faults(loss, duplication, reordering, corruption, least, most, packetsPerSecond);
+        return new Faults(loss, duplication, reordering, corruption, least, most, packetsPerSecond,
+                marking, markingFrom);
     }
 
     /** Returns a copy whose receiver takes at most this number of packets in a second. */
     public Faults slowReceiver(int packets) {
-        return new Faults(loss, duplication, reordering, corruption, minDelay, maxDelay, packets);
+        return new Faults(loss, duplication, reordering, corruption, minDelay, maxDelay, packets,
+                marking, markingFrom);
+    }
+
+    /** Returns a copy in which the network marks this fraction of packets for congestion. */
+    public Faults marking(double part) {
+        return new Faults(loss, duplication, reordering, corruption, minDelay, maxDelay, packetsPerSecond,
+                part, markingFrom);
+    }
+
+    /**
+     * Returns a copy in which the network marks a packet for congestion if at least this number of packets wait for the
+     * {@linkplain #slowReceiver slow receiver}; 0 for never.
+     */
+    public Faults markingFrom(int packets) {
+        return new Faults(loss, duplication, reordering, corruption, minDelay, maxDelay, packetsPerSecond,
+                marking, packets);
+    }
+
+    /** Returns whether the network marks packets for congestion. */
+    public boolean marks() {
+        return marking > 0 || markingFrom > 0;
     }
 }

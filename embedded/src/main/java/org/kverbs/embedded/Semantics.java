@@ -11,12 +11,14 @@ public enum Semantics {
      * completion of the same send queue. A full queue refuses the next request with ENOMEM. A region's lkey and rkey
      * are different numbers, and the device does not accept one for the other. A completion queue that overruns raises
      * {@code CQ_ERR} and moves its queue pairs to the error state, each with {@code QP_FATAL} (IBA volume 1, 11.6.3.1).
+     * Queue pairs can have alternate paths, as on InfiniBand.
      */
     STRICT,
 
     /**
      * Behaves as the kernel's Soft-RoCE does. A slot is free when the request is done, polled or not. A region has one
-     * key for both uses. A completion queue that overruns raises {@code CQ_ERR} and loses completions.
+     * key for both uses. A completion queue that overruns raises {@code CQ_ERR} and loses completions. There are no
+     * alternate paths.
      */
     RXE
 }

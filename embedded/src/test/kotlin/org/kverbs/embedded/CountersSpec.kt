@@ -30,7 +30,7 @@ private fun QueuePair.counted() = counters().counted()
 
 private fun Device.counted() = counters().counted()
 
-private operator fun QueuePair.get(name: String) = counters().getValue(name)
+internal operator fun QueuePair.get(name: String) = counters().getValue(name)
 
 /** Checks the counters of an embedded device and its queue pairs: they count what a card's driver counts. */
 class CountersSpec :

@@ -36,6 +36,14 @@ internal data class Sent(
     val bytes: Int,
 )
 
+/** The headers of a packet that the device sent, as far as they lead it to its destination. */
+internal data class Header(
+    val destination: Long,
+    val queuePair: Int,
+    val migrated: Boolean,
+    val trafficClass: Int,
+)
+
 /** A queue pair whose peer is the spec, packet by packet. Both directions begin with PSN 0, and the window is small. */
 internal open class PeerBench(
     type: QueuePairType = QueuePairType.RC,
@@ -52,6 +60,9 @@ internal open class PeerBench(
     private val hca = Hca("device", 1, engine, Gids(0, self), 4096, java.util.Random(1))
     private val payload = Arena.ofAuto().allocate(4096, 8)
     val sent = mutableListOf<Sent>()
+
+    /** The headers of the packets in [sent]. */
+    val headers = mutableListOf<Header>()
     val context: Context = Device.of(EmbeddedProvider(), EmbeddedDevice(hca.also { it.connect(Ear(window)) })).open()
     private val pd = context.protectionDomain()
     val cq: CompletionQueue = context.completionQueue(64)
@@ -188,6 +199,7 @@ internal open class PeerBench(
         override fun send(packet: Packet) {
             if (packet.payloadLength > 0) Memory.getByte(packet.payload + packet.payloadLength - 1)
             sent += Sent(packet.opcode, packet.psn, packet.syndrome, packet.payloadLength)
+            headers += Header(packet.destinationGidLow, packet.destinationQp, packet.migrated, packet.trafficClass)
         }
     }
 }

@@ -18,9 +18,11 @@ import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AddressAttributes
 import org.kverbs.attributes.AtomicCapability
 import org.kverbs.attributes.CompletionField
+import org.kverbs.attributes.ConnectOptions
 import org.kverbs.attributes.Feature
 import org.kverbs.attributes.MemoryAdvice
 import org.kverbs.attributes.MemoryWindowType
+import org.kverbs.attributes.QueuePairEndpoint
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.RateLimit
 import org.kverbs.attributes.SharedReceiveQueueAttributes
@@ -166,6 +168,14 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
                 // Soft-iWARP refuses before it looks at the state, which only the connection manager brings to RTS
                 val qp = if (Capability.RAW_CONNECT in device.capabilities) linked().a.qp else queuePair()
                 qp.limitRate(RateLimit.ofKbps(1_000_000))
+            }
+        }
+
+        Capability.PATH_MIGRATION -> {
+            {
+                val qp = if (Capability.RAW_CONNECT in device.capabilities) linked().a.qp else queuePair()
+                val peer = QueuePairEndpoint(0, context.queryGid(PORT, 0), qp.number(), 0, 0, 0)
+                qp.armAlternatePath(peer, ConnectOptions.builder().gidIndex(0).build())
             }
         }
 

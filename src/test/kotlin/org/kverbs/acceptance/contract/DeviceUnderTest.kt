@@ -28,6 +28,9 @@ internal enum class Capability(
     /** ibv_modify_qp_rate_limit. */
     RATE_LIMIT(Feature.RATE_LIMIT),
 
+    /** Alternate paths of ibv_modify_qp. Soft-RoCE says that it has them, and Linux refuses them on RoCE. */
+    PATH_MIGRATION(Feature.PATH_MIGRATION),
+
     /** ibv_alloc_td. */
     THREAD_DOMAINS(Feature.THREAD_DOMAIN),
 
@@ -300,6 +303,7 @@ private val softRoceLacks: Set<Capability>
             Capability.CLOCK,
             Capability.PORT_SPEED,
             Capability.RATE_LIMIT,
+            Capability.PATH_MIGRATION,
             Capability.THREAD_DOMAINS,
             Capability.PARENT_DOMAINS,
             Capability.MODERATION,

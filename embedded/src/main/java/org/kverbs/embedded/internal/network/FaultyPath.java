@@ -4,6 +4,7 @@ import org.kverbs.embedded.Faults;
 import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.embedded.internal.wire.Icrc;
+import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.embedded.internal.wire.PacketCodec;
 import org.kverbs.embedded.internal.wire.PacketSink;
@@ -23,20 +24,20 @@ final class FaultyPath implements PacketSink {
     private final InProcessNetwork network;
     private final Icrc icrc = new Icrc();
     private Faults faults;
-    /** When a slow receiver has taken all its packets. */
-    private long busyUntil;
+    /** The packets that wait for a slow receiver. */
+    private final ReceiverQueue queue;
     /** Takes the frames that have been on their way. */
     private final PacketSink arrivals = this::acceptFrame;
 
-    FaultyPath(InProcessNetwork network, Hca target, Faults faults) {
+    FaultyPath(InProcessNetwork network, Hca target, ReceiverQueue queue, Faults faults) {
         this.network = network;
         this.target = target;
+        this.queue = queue;
         this.faults = faults;
     }
 
     void setFaults(Faults next) {
         faults = next;
-        busyUntil = 0;
     }
 
     boolean isPerfect() {
@@ -111,18 +112,30 @@ final class FaultyPath implements PacketSink {
             delay += OVERTAKEN;
         }
         if (faults.packetsPerSecond() > 0) {
-            long each = 1_000_000_000L / faults.packetsPerSecond();
-            if (busyUntil - now > each * Faults.QUEUE) {
+            long each = each();
+            delay = queue.add(now, delay, each);
+            if (delay == DROPPED) {
                 network.injected++;
-                return DROPPED;
             }
-            busyUntil = Math.max(busyUntil, now + delay) + each;
-            delay = busyUntil - now;
         }
         return delay;
     }
 
+    /** Returns the time in which a slow receiver takes a packet, in nanoseconds. */
+    private long each() {
+        return 1_000_000_000L / faults.packetsPerSecond();
+    }
+
+    /** Tells whether the network marks the next packet for congestion. */
+    private boolean marks() {
+        return faults.markingFrom() > 0 && faults.packetsPerSecond() > 0
+                && queue.waiting(target.engine.now(), each()) >= faults.markingFrom()
+                || faults.marking() > 0 && network.random.nextDouble() < faults.marking();
+    }
+
     private void dispatch(Packet packet) {
+        boolean markable = faults.marks() && Opcode.isControlled(packet.opcode);
+        boolean marked = markable && marks();
         long delay = delay();
         if (delay == DROPPED) {
             return;
@@ -132,6 +145,9 @@ final class FaultyPath implements PacketSink {
             return; // a switch without free buffers drops the packet, too
         }
         copy.copyHeader(packet);
+        if (markable) {
+            copy.trafficClass = copy.trafficClass & ~Packet.CONGESTED | (marked ? Packet.CONGESTED : Packet.MARKABLE);
+        }
         int length = encode(packet, copy);
         Icrc.put(copy.buffer + length, icrc(packet, copy.buffer, length));
         copy.payload = copy.buffer;

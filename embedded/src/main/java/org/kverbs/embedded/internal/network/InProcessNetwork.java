@@ -31,6 +31,7 @@ public final class InProcessNetwork {
     final Random random;
     final PacketPool pool = new PacketPool(ON_THE_WAY);
     private final List<Port> ports = new ArrayList<>();
+    private final LostAddresses lost = new LostAddresses();
     private Faults usual = Faults.NONE;
     private boolean perfect = true;
     long injected;
@@ -106,6 +107,25 @@ public final class InProcessNetwork {
         return injected;
     }
 
+    /** Loses all packets to and from an address from now on, or no longer. */
+    public void lose(long gidHigh, long gidLow, boolean all) {
+        lost.set(gidHigh, gidLow, all);
+    }
+
+    /** Returns the most packets that ever waited for a device. */
+    public int longestQueue(Hca device) {
+        return queue(device).longest();
+    }
+
+    private ReceiverQueue queue(Hca device) {
+        for (Port port : ports) {
+            if (port.device == device) {
+                return port.queue;
+            }
+        }
+        return new ReceiverQueue(); // of a device that was cut off
+    }
+
     private @Nullable Hca find(long gidHigh, long gidLow) {
         for (int i = 0; i < ports.size(); i++) {
             Hca device = ports.get(i).device;
@@ -120,6 +140,7 @@ public final class InProcessNetwork {
     private final class Port implements PacketPort {
         private final Hca device;
         private final List<FaultyPath> ways = new ArrayList<>();
+        private final ReceiverQueue queue = new ReceiverQueue();
 
         Port(Hca device) {
             this.device = device;
@@ -131,7 +152,7 @@ public final class InProcessNetwork {
                     return ways.get(i);
                 }
             }
-            var way = new FaultyPath(InProcessNetwork.this, to, usual);
+            var way = new FaultyPath(InProcessNetwork.this, to, queue(to), usual);
             ways.add(way);
             return way;
         }
@@ -143,7 +164,7 @@ public final class InProcessNetwork {
 
         @Override
         public void send(Packet packet) {
-            if (!device.isUp()) {
+            if (!device.isUp() || lost.concern(packet)) {
                 return;
             }
             if (Gids.isMulticast(packet.destinationGidHigh, packet.destinationGidLow)) {

@@ -5,7 +5,7 @@ import java.util.Locale;
 /**
  * Lists the counters of a device. Each has the name that a Linux driver gives it in {@code /sys/class/infiniband}. Most
  * names are those of Soft-RoCE ({@code rxe}). The names {@code rx_icrc_encapsulated}, {@code local_ack_timeout_err},
- * {@code out_of_buffer} and those of refused accesses are from mlx5, {@code retrans_pkts} is from efa, {@code
+ * {@code out_of_buffer}, those of congestion ({@code np_} and {@code rp_}) and those of refused accesses are from mlx5, {@code retrans_pkts} is from efa, {@code
  * bad_pkey_cntr} and {@code qkey_viol_cntr} are from {@code struct ibv_port_attr}, and names that begin with {@code
  * port_} are from InfiniBand itself. The names that begin with {@code page_} are those that mlx5 counts for each region
  * ({@code rdma statistic}).
@@ -45,6 +45,14 @@ public enum Counter {
     OUT_OF_BUFFER(true),
     /** Pages of regions with on-demand paging that the device met and did not have. */
     PAGE_FAULTS(true),
+    /** Packets that the network marked for congestion. */
+    NP_ECN_MARKED_ROCE_PACKETS(true),
+    /** Congestion notifications (CNP) sent. */
+    NP_CNP_SENT(true),
+    /** Congestion notifications that arrived and reduced the rate. */
+    RP_CNP_HANDLED(true),
+    /** Congestion notifications that had no effect: they came too soon after another, or from a stranger. */
+    RP_CNP_IGNORED(true),
     /** Datagrams that were dropped because of a wrong Q_Key. */
     QKEY_VIOL_CNTR(true),
     /** Pages that the device got by ibv_advise_mr, before a request needed them. */

@@ -27,12 +27,18 @@ public final class Counters {
 
     /** Returns the counters of a device by name, in the order of {@link Counter}. */
     public Map<String, Long> ofDevice() {
-        return named(false);
+        return Collections.unmodifiableMap(named(false));
     }
 
-    /** Returns the counters that a queue pair has, by name. */
-    public Map<String, Long> ofQueuePair() {
-        return named(true);
+    /**
+     * Returns the counters that a queue pair has, by name, and the rate to which congestion reduced it.
+     *
+     * @param kbps kilobits a second; 0 if it is not reduced
+     */
+    public Map<String, Long> ofQueuePair(long kbps) {
+        Map<String, Long> named = named(true);
+        named.put("rp_rate_kbps", kbps);
+        return Collections.unmodifiableMap(named);
     }
 
     private Map<String, Long> named(boolean queuePairs) {
@@ -42,6 +48,6 @@ public final class Counters {
                 named.put(counter.sysfsName, values[counter.ordinal()]);
             }
         }
-        return Collections.unmodifiableMap(named);
+        return named;
     }
 }

@@ -14,6 +14,8 @@ public final class Limits {
     public static final int GROUPS = 1 << 13;
     /** The highest rate that a queue pair can be limited to, in kilobits a second: 100 Gb/s. */
     public static final int MOST_KBPS = 100_000_000;
+    /** The rate of a port, in kilobits a second: one lane of SDR, as the attributes of the port say. */
+    public static final long PORT_KBPS = 2_500_000;
     /** The clock of the device ticks once in a nanosecond; all bits of a timestamp count. */
     public static final long CLOCK_KHZ = 1_000_000;
 

@@ -218,7 +218,7 @@ final class AnswerQueue extends Event {
     private void work() {
         boolean copies = qp.hca.link.carriesWholeMessages();
         int left = copies ? Requester.STEP / qp.pathMtu : qp.hca.link.window();
-        while (size > 0 && left > 0 && !qp.hca.link.mustWait(qp)) {
+        while (size > 0 && left > 0 && !mustWait()) {
             Due due = ring[head];
             left -= due.isRead ? sendData(due, left) : sendValue(due);
             if (size > 0 && due.sent == due.psns) {
@@ -232,10 +232,15 @@ final class AnswerQueue extends Event {
                 qp.hca.engine.later(nextStep);
             }
         } else if (size > 0) {
-            qp.hca.engine.schedule(this, PAUSE);
+            qp.hca.engine.schedule(this, Math.max(PAUSE, qp.pacer.answerWait()));
         } else {
             acknowledgeNow();
         }
+    }
+
+    /** Tells whether the next packet must wait for the socket or for the rate of the congestion control. */
+    private boolean mustWait() {
+        return qp.hca.link.mustWait(qp) || qp.pacer.answerWait() > 0;
     }
 
     private int sendValue(Due due) {
@@ -262,7 +267,7 @@ final class AnswerQueue extends Event {
         qp.hca.touched(from, now, false);
         boolean copies = qp.hca.link.carriesWholeMessages();
         int packets = 0;
-        while (size > 0 && due.sent < due.psns && packets < most && !qp.hca.link.mustWait(qp)) {
+        while (size > 0 && due.sent < due.psns && packets < most && !mustWait()) {
             int covered = copies ? Math.min(most - packets, due.psns - due.sent) : 1;
             int length = (int) Math.min(rest, (long) covered * mtu);
             prepare(opcode(due.sent == 0, due.sent + covered == due.psns), Psn.plus(due.psn, due.sent), due.msn);
@@ -273,6 +278,7 @@ final class AnswerQueue extends Event {
             from += length;
             rest -= length;
             packets += covered;
+            qp.pacer.answers(length);
             qp.send(packet);
         }
         return packets;

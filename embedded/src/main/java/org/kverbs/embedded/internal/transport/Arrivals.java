@@ -54,6 +54,10 @@ final class Arrivals {
     }
 
     private void receive(Packet packet) {
+        if (packet.opcode == Opcode.CNP && qp.isReceiving()) {
+            qp.congestion.notified(packet);
+            return;
+        }
         if (Opcode.transport(packet.opcode) != qp.transport() || !qp.isReceiving() || isOfWrongSide(packet.opcode)) {
             qp.hca.counters.count(Counter.PORT_RCV_ERRORS);
             return;
@@ -62,9 +66,14 @@ final class Arrivals {
         qp.counters.count(Counter.RCVD_BYTES, packet.payloadLength);
         if (qp.type == IbvQpType.IBV_QPT_UD) {
             qp.datagrams.take(packet);
-        } else if (packet.sourceGidLow != qp.route.gidLow || packet.sourceGidHigh != qp.route.gidHigh) {
+            return;
+        }
+        if (!qp.migration.admits(packet)) {
             qp.hca.counters.count(Counter.PORT_RCV_ERRORS); // from a stranger (IBA volume 1, 9.6.1.2)
-        } else if (Opcode.isRequest(packet.opcode)) {
+            return;
+        }
+        qp.congestion.see(packet);
+        if (Opcode.isRequest(packet.opcode)) {
             if (qp.state == IbvQpState.IBV_QPS_RTR && !toldEstablished) {
                 toldEstablished = true;
                 qp.handles.raise(IbvEventType.IBV_EVENT_COMM_EST);

@@ -150,7 +150,7 @@ final class Completer {
         if (!wentBack && !isHeldBack) {
             wentBack = true;
             qp.requester.lost();
-            if (qp.retryCount == 0) {
+            if (qp.retryCount == 0 && !qp.migration.leavesBrokenPath()) {
                 qp.counters.count(Counter.RETRY_EXCEEDED_ERR);
                 failAt(psn, IbvWcStatus.IBV_WC_RETRY_EXC_ERR);
                 return;
@@ -181,9 +181,12 @@ final class Completer {
         }
         qp.counters.count(Counter.LOCAL_ACK_TIMEOUT_ERR);
         if (retriesLeft-- <= 0) {
-            qp.counters.count(Counter.RETRY_EXCEEDED_ERR);
-            failAt(psn, IbvWcStatus.IBV_WC_RETRY_EXC_ERR);
-            return;
+            if (!qp.migration.leavesBrokenPath()) {
+                qp.counters.count(Counter.RETRY_EXCEEDED_ERR);
+                failAt(psn, IbvWcStatus.IBV_WC_RETRY_EXC_ERR);
+                return;
+            }
+            refill(); // the alternate path begins with all retries
         }
         wentBack = true;
         qp.requester.lost();

@@ -53,6 +53,8 @@ public final class Qp extends Task implements KeyUser, CompletionUser {
     final Windows windows = new Windows(this);
     final Requester requester = new Requester(this);
     final Pacer pacer = new Pacer(this);
+    final PathMigration migration = new PathMigration(this);
+    final Congestion congestion = new Congestion(this);
     final Completer completer = new Completer(this);
     final Arrivals arrivals = new Arrivals(this);
     final Responder responder;
@@ -147,6 +149,11 @@ public final class Qp extends Task implements KeyUser, CompletionUser {
         return type != IbvQpType.IBV_QPT_UC && type != IbvQpType.IBV_QPT_UD && type != IbvQpType.IBV_QPT_RAW_PACKET;
     }
 
+    /** Tells whether there is one peer, as for RC, UC and XRC. */
+    boolean isConnected() {
+        return type != IbvQpType.IBV_QPT_UD && type != IbvQpType.IBV_QPT_RAW_PACKET;
+    }
+
     /** Tells whether it is one end of an extended reliable connection. */
     boolean isXrc() {
         return type == IbvQpType.IBV_QPT_XRC_SEND || domain != null;
@@ -160,7 +167,7 @@ public final class Qp extends Task implements KeyUser, CompletionUser {
 
     /** Returns the counters by name. */
     public Map<String, Long> counted() {
-        return counters.ofQueuePair();
+        return counters.ofQueuePair(congestion.rate());
     }
 
     /** Returns a number as it stands in big-endian order in memory. */
@@ -184,6 +191,7 @@ public final class Qp extends Task implements KeyUser, CompletionUser {
         route.address(packet, hca.gids);
         packet.destinationQp = destinationQp;
         packet.pkey = Hca.PKEY;
+        packet.migrated = migration.marks();
         // Packets of one connection keep one source port, so that the network keeps their order (IBA annex A17.4.8).
         packet.sourcePort = route.sourcePort(number ^ destinationQp);
     }
@@ -278,6 +286,7 @@ public final class Qp extends Task implements KeyUser, CompletionUser {
         completer.stop();
         requester.stop();
         pacer.stop();
+        congestion.stop();
         responder.flush();
         datagrams.flush();
         if (frames != null) {
@@ -331,9 +340,11 @@ public final class Qp extends Task implements KeyUser, CompletionUser {
     /** Returns to the initial state. */
     void reset() {
         arrivals.reset();
+        migration.reset();
         completer.start(0);
         requester.stop();
         pacer.stop();
+        congestion.stop();
         responder.start(0);
         datagrams.reset();
         if (frames != null) {

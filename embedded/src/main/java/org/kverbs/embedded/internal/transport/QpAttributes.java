@@ -35,6 +35,10 @@ public final class QpAttributes {
         {IbvQpAttrMask.IBV_QP_PORT, IbvQpAttr.PORT_NUM, 1},
         {IbvQpAttrMask.IBV_QP_QKEY, IbvQpAttr.QKEY, 4},
         {IbvQpAttrMask.IBV_QP_AV, IbvQpAttr.AH_ATTR, IbvAhAttr.SIZE},
+        {IbvQpAttrMask.IBV_QP_ALT_PATH, IbvQpAttr.ALT_AH_ATTR, IbvAhAttr.SIZE},
+        {IbvQpAttrMask.IBV_QP_ALT_PATH, IbvQpAttr.ALT_PKEY_INDEX, 2},
+        {IbvQpAttrMask.IBV_QP_ALT_PATH, IbvQpAttr.ALT_PORT_NUM, 1},
+        {IbvQpAttrMask.IBV_QP_ALT_PATH, IbvQpAttr.ALT_TIMEOUT, 1},
         {IbvQpAttrMask.IBV_QP_PATH_MTU, IbvQpAttr.PATH_MTU, 4},
         {IbvQpAttrMask.IBV_QP_TIMEOUT, IbvQpAttr.TIMEOUT, 1},
         {IbvQpAttrMask.IBV_QP_RETRY_CNT, IbvQpAttr.RETRY_CNT, 1},
@@ -47,11 +51,8 @@ public final class QpAttributes {
         {IbvQpAttrMask.IBV_QP_DEST_QPN, IbvQpAttr.DEST_QP_NUM, 4},
     };
 
-    /** Attributes that can't be changed, or not on Ethernet. */
-    private static final int UNSUPPORTED = IbvQpAttrMask.IBV_QP_ALT_PATH
-            | IbvQpAttrMask.IBV_QP_PATH_MIG_STATE
-            | IbvQpAttrMask.IBV_QP_CAP
-            | IbvQpAttrMask.IBV_QP_RATE_LIMIT;
+    /** Attributes that can't be changed. */
+    private static final int UNSUPPORTED = IbvQpAttrMask.IBV_QP_CAP | IbvQpAttrMask.IBV_QP_RATE_LIMIT;
 
     private final Qp qp;
     /** The address of our copy. */
@@ -97,6 +98,7 @@ public final class QpAttributes {
             return -Errno.EINVAL;
         }
         int result = checkValues(given, mask);
+        result = result < 0 ? result : qp.migration.check(given, mask);
         if (result < 0) {
             return result;
         }
@@ -107,6 +109,7 @@ public final class QpAttributes {
             }
         }
         apply();
+        qp.migration.modify(given, mask, kept);
         enter(to);
         return 0;
     }
@@ -174,6 +177,12 @@ public final class QpAttributes {
         return 128 << code;
     }
 
+    /** Makes the alternate path the one that is kept as the path of the queue pair. */
+    void moveToAlternate() {
+        Memory.copy(kept + IbvQpAttr.ALT_AH_ATTR, kept + IbvQpAttr.AH_ATTR, IbvAhAttr.SIZE);
+        Memory.copy(kept + IbvQpAttr.ALT_TIMEOUT, kept + IbvQpAttr.TIMEOUT, 1);
+    }
+
     /** Copies the kept attributes to the queue pair. */
     private void apply() {
         qp.route.read(kept + IbvQpAttr.AH_ATTR);
@@ -235,6 +244,7 @@ public final class QpAttributes {
         Memory.copy(kept, attributes, IbvQpAttr.SIZE);
         Memory.putInt(attributes + IbvQpAttr.QP_STATE, qp.state);
         Memory.putInt(attributes + IbvQpAttr.CUR_QP_STATE, qp.state);
+        Memory.putInt(attributes + IbvQpAttr.PATH_MIG_STATE, qp.migration.state());
         // The current PSNs of the connection, as Soft-RoCE reports them.
         Memory.putInt(attributes + IbvQpAttr.RQ_PSN, qp.responder.expectedPsn());
         Memory.putInt(attributes + IbvQpAttr.SQ_PSN, qp.requester.nextPsn());

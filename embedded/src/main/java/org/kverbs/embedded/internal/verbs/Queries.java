@@ -5,6 +5,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import org.kverbs.embedded.DeviceLimits;
+import org.kverbs.embedded.Semantics;
 import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.embedded.internal.transport.Hca;
 import org.kverbs.internal.PlacementExtensions;
@@ -166,7 +167,14 @@ final class Queries {
     }
 
     private int capabilities() {
-        return hca.link.carriesFrames() ? CAN | IbvDeviceCapFlags.IBV_DEVICE_MANAGED_FLOW_STEERING : CAN;
+        return CAN
+                | (hca.link.carriesFrames() ? IbvDeviceCapFlags.IBV_DEVICE_MANAGED_FLOW_STEERING : 0)
+                | (migrates() ? IbvDeviceCapFlags.IBV_DEVICE_AUTO_PATH_MIG : 0);
+    }
+
+    /** Tells whether queue pairs can have an alternate path, which Linux has on InfiniBand only. */
+    private boolean migrates() {
+        return hca.semantics == Semantics.STRICT;
     }
 
     int port(int port, MemorySegment to) {
@@ -179,7 +187,8 @@ final class Queries {
         putInt(to, IbvPortAttr.ACTIVE_MTU, mtuCode(hca.mtu()));
         putInt(to, IbvPortAttr.GID_TBL_LEN, GID_TABLE);
         putInt(to, IbvPortAttr.PORT_CAP_FLAGS, IbvPortCapFlags.IBV_PORT_CM_SUP
-                | IbvPortCapFlags.IBV_PORT_IP_BASED_GIDS);
+                | IbvPortCapFlags.IBV_PORT_IP_BASED_GIDS
+                | (migrates() ? IbvPortCapFlags.IBV_PORT_AUTO_MIGR_SUP : 0));
         putInt(to, IbvPortAttr.MAX_MSG_SZ, (int) Hca.MAX_MESSAGE);
         putShort(to, IbvPortAttr.PKEY_TBL_LEN, 1);
         putByte(to, IbvPortAttr.MAX_VL_NUM, 1);

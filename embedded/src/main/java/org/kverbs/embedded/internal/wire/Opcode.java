@@ -193,6 +193,11 @@ public final class Opcode {
         return has(opcode, RESPONSE);
     }
 
+    /** Tells whether congestion control acts on the packet: requests and data of reads, but not datagrams. */
+    public static boolean isControlled(int opcode) {
+        return transport(opcode) != UD && (isRequest(opcode) || hasPayload(opcode));
+    }
+
     public static boolean isFirst(int opcode) {
         return has(opcode, FIRST);
     }

@@ -16,6 +16,11 @@ public final class Packet extends Event {
     /** The room for the longest packet: headers, 4096 bytes of payload, pad and ICRC. */
     public static final int BUFFER_SIZE = 4096 + 256;
 
+    /** The bits of the traffic class that say whether the network met congestion (RFC 3168). */
+    public static final int CONGESTED = 3;
+    /** The value of these bits in a packet that the network may mark. */
+    public static final int MARKABLE = 2;
+
     /** The address of {@link #BUFFER_SIZE} bytes of native memory that belong to this object; 0 if it has none. */
     public final long buffer;
 
@@ -33,6 +38,8 @@ public final class Packet extends Event {
     // BTH, IBA volume 1, 9.2.
     public int opcode;
     public boolean solicited;
+    /** The migration bit: the sender's queue pair is in the state MIGRATED (IBA volume 1, 17.2.8). */
+    public boolean migrated;
     public boolean ackRequest;
     public int pkey;
     public int destinationQp;
@@ -103,6 +110,7 @@ public final class Packet extends Event {
         sourcePort = from.sourcePort;
         opcode = from.opcode;
         solicited = from.solicited;
+        migrated = from.migrated;
         ackRequest = from.ackRequest;
         pkey = from.pkey;
         destinationQp = from.destinationQp;

@@ -6,8 +6,7 @@ import org.kverbs.internal.memory.Memory;
  * Converts a packet to and from the bytes of the UDP payload, without the ICRC: BTH, extended headers, payload, pad.
  * IBA volume 1, chapter 9; annex A17 for UDP. Neither direction allocates.
  *
- * <p>Reserved bits, FECN and BECN are sent as zero and ignored on arrival. The migration bit is sent as zero, as
- * Soft-RoCE does: RoCE devices have no alternate paths.
+ * <p>Reserved bits and FECN are sent as zero and ignored on arrival, and so is BECN, which only a CNP has.
  */
 public final class PacketCodec {
 
@@ -15,10 +14,12 @@ public final class PacketCodec {
     public static final int MAX_PAYLOAD = 4096;
 
     private static final int SOLICITED = 0x80;
+    private static final int MIGRATED = 0x40;
     private static final int PAD_SHIFT = 4;
     private static final int PAD_MASK = 3;
     private static final int VERSION_MASK = 0x0f;
     private static final int ACK_REQUEST = 0x80;
+    private static final int BECN = 0x40 << 24;
     private static final int LOW_24 = 0xffffff;
 
     private PacketCodec() {}
@@ -48,9 +49,9 @@ public final class PacketCodec {
                 NetworkOrder.putByte(at + headers + length + i, 0);
             }
         }
-        int flags = (p.solicited ? SOLICITED : 0) | pad << PAD_SHIFT;
+        int flags = (p.solicited ? SOLICITED : 0) | (p.migrated ? MIGRATED : 0) | pad << PAD_SHIFT;
         NetworkOrder.putLong(at, (long) (opcode << 24 | flags << 16 | p.pkey & 0xffff) << 32
-                | p.destinationQp & LOW_24);
+                | p.destinationQp & LOW_24 | (opcode == Opcode.CNP ? BECN : 0));
         NetworkOrder.putInt(at + 8, p.psn & LOW_24 | (p.ackRequest ? ACK_REQUEST << 24 : 0));
         long next = at + Opcode.BTH_LENGTH;
         if (opcode == Opcode.CNP) {
@@ -121,6 +122,7 @@ public final class PacketCodec {
         }
         p.opcode = opcode;
         p.solicited = (flags & SOLICITED) != 0;
+        p.migrated = (flags & MIGRATED) != 0;
         p.pkey = (int) (first >>> 32) & 0xffff;
         p.destinationQp = (int) first & LOW_24;
         int last = NetworkOrder.getInt(at + 8);
