@@ -61,7 +61,7 @@ internal class Measured(
         ended = now
     }
 
-    /** Messages a second in the best part of about a hundred; the average if there are not two parts. */
+    /** Messages a second in the best part of about twenty; the average if there is no part. */
     fun peak(): Double {
         var best = done * SECOND / elapsed
         var time = began
@@ -88,13 +88,13 @@ internal class Measured(
     }
 
     companion object {
-        private const val PARTS = 100
+        private const val PARTS = 20
         private const val MARKS = 1024
         private const val DIGITS = 3
         private const val SECOND = 1e9
 
         /** A part that is shorter says more of the clock and the batches of completions than of the device. */
-        private const val SHORTEST_PART = 10_000L
+        private const val SHORTEST_PART = 100_000L
 
         /** An hour. */
         private const val LONGEST = 3_600_000_000_000L

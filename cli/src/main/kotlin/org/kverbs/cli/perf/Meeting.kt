@@ -24,7 +24,10 @@ internal interface Meeting {
     /** Waits until both ends are ready for a round. */
     fun ready()
 
-    /** How many messages the peer has sent, if it has sent all of them; null if it has not, or not told. */
+    /** Tells the peer, which receives messages, that this end has sent all of them. */
+    fun tellSent(messages: Long)
+
+    /** How many messages the peer has sent, if it has told that it sent all of them. Never waits. */
     fun peerSent(): Long?
 
     /** Tells the peer what this end has measured, and returns what the peer has, if it has measured something. */

@@ -9,8 +9,6 @@ internal class OwnMeeting(
     private val rules: Map<String, String>,
 ) : Meeting {
     override val isOurs get() = true
-    private var peerRow: PerfRow? = null
-    private var hasReport = false
 
     override fun greet() {
         wire.writeLine("$GREETING " + rules.map { (name, value) -> "$name=$value" }.joinToString(" "))
@@ -48,34 +46,25 @@ internal class OwnMeeting(
 
     override fun connected() = step("connected")
 
-    override fun ready() {
-        hasReport = false
-        step("ready")
-    }
+    override fun ready() = step("ready")
 
     private fun step(word: String) {
         wire.writeLine(word)
         read(word)
     }
 
+    override fun tellSent(messages: Long) = wire.writeLine("$SENT $messages")
+
     override fun peerSent(): Long? {
-        if (!hasReport) {
-            if (!wire.hasArrived()) return null
-            readReport()
-        }
-        return peerRow?.iterations ?: 0
+        if (!wire.hasArrived()) return null
+        val count = read(SENT)
+        return count.toLongOrNull() ?: throw stranger(count)
     }
 
     override fun report(ours: PerfRow?): PerfRow? {
         wire.writeLine("$REPORT ${ours?.toLine() ?: NOTHING}")
-        if (!hasReport) readReport()
-        return peerRow
-    }
-
-    private fun readReport() {
         val text = read(REPORT, isPatient = true)
-        peerRow = if (text == NOTHING) null else PerfRow.parse(text) ?: throw stranger(text)
-        hasReport = true
+        return if (text == NOTHING) null else PerfRow.parse(text) ?: throw stranger(text)
     }
 
     override fun part() = step("done")
@@ -99,6 +88,7 @@ internal class OwnMeeting(
     private companion object {
         const val GREETING = "kverbs-perf-1"
         const val PLACES = "at"
+        const val SENT = "sent"
         const val REPORT = "report"
         const val NOTHING = "nothing"
 

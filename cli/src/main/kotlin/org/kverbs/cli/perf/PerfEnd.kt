@@ -92,11 +92,11 @@ internal abstract class PerfEnd(
         if (options.test.operation == PerfTest.Operation.WRITE) memory.memory().set(JAVA_BYTE, round.size - 1L, 0)
     }
 
-    /** Plays a round; the peer is ready. [isPeerDone] tells that the peer has sent all its messages. */
+    /** Plays a round; the peer is ready. [counts] tells when all messages were sent. */
     abstract fun play(
         round: Round,
         measured: Measured,
-        isPeerDone: () -> Long?,
+        counts: Counts,
     )
 
     internal companion object {
@@ -105,10 +105,10 @@ internal abstract class PerfEnd(
         /** The timeout code for half a second: no packet is lost here, but a thread may wait for a processor. */
         private const val PATIENT = 17
 
-        /** The connection options of both ends. [reads] is how many reads and atomics both devices can keep under way. */
+        /** The connection options of both ends. [reads] is how many both ends keep under way. */
         fun path(
             options: PerfOptions,
-            reads: Int = -1,
+            reads: Int? = null,
         ): ConnectOptions =
             connectOptions {
                 port(options.devicePort)
@@ -118,8 +118,10 @@ internal abstract class PerfEnd(
                 retryCount(7)
                 rnrRetry(7)
                 minRnrTimer(12)
-                maxReadAtomic(reads)
-                maxDestReadAtomic(reads)
+                reads?.let {
+                    maxReadAtomic(it)
+                    maxDestReadAtomic(it)
+                }
             }
     }
 }

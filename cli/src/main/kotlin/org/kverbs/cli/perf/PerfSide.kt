@@ -94,7 +94,7 @@ internal class PerfSide(
         if (!isWarmUp) listener.begun(size, measured, isMeasuring = sends)
         end.prepare(round)
         meeting.ready()
-        if (sends || round.receives) end.play(round, measured) { peerSent(round) }
+        if (sends || round.receives) end.play(round, measured, counts(round))
         val ours = if (sends) PerfRow.of(test, size, measured) else null
         val theirs = meeting.report(ours)
         if (isWarmUp) return
@@ -108,8 +108,17 @@ internal class PerfSide(
         theirs: PerfRow?,
     ) = if (theirs is PerfRow.Bandwidth) ours + theirs else ours
 
-    private fun peerSent(round: Round): Long? =
-        if (round.duration == null) round.iterations.toLong() * options.queuePairs else meeting.peerSent()
+    private fun counts(round: Round) =
+        object : Counts {
+            private val isOpen = options.test == PerfTest.SEND_BW && round.duration != null
+
+            override fun sent(messages: Long) {
+                if (isOpen) meeting.tellSent(messages)
+            }
+
+            override fun peerSent() =
+                if (isOpen) meeting.peerSent() else round.iterations.toLong() * options.queuePairs
+        }
 
     private companion object {
         /** perftest's own number is the device's; more are under way at no device here. */

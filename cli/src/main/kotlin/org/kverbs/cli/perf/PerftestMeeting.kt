@@ -66,6 +66,8 @@ internal class PerftestMeeting(
         if (!isOneSided) sync()
     }
 
+    override fun tellSent(messages: Long) = Unit
+
     override fun peerSent() = options.iterations.toLong() * options.queuePairs
 
     override fun report(ours: PerfRow?): PerfRow? {

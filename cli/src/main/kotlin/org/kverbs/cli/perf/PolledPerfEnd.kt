@@ -107,13 +107,13 @@ internal class PolledPerfEnd(
     override fun play(
         round: Round,
         measured: Measured,
-        isPeerDone: () -> Long?,
+        counts: Counts,
     ) {
         val now = System.nanoTime()
         round.begin(now)
         measured.begin(now, round.iterations.toLong() * options.queuePairs)
         when {
-            !options.test.isLatency -> stream(round, measured, isPeerDone)
+            !options.test.isLatency -> stream(round, measured, counts)
             !options.test.isPingPong -> if (round.leads) oneByOne(round, measured)
             round.leads -> lead(round, measured)
             else -> answer(round, measured)
@@ -209,7 +209,7 @@ internal class PolledPerfEnd(
     private fun stream(
         round: Round,
         measured: Measured,
-        isPeerDone: () -> Long?,
+        counts: Counts,
     ) {
         var expected = if (round.receives) Long.MAX_VALUE else 0
         finished.fill(!round.sends)
@@ -219,12 +219,13 @@ internal class PolledPerfEnd(
             if (poll()) {
                 if (isSending) measured.done(sent, System.nanoTime())
             } else {
-                if (expected == Long.MAX_VALUE) expected = isPeerDone() ?: expected
+                if (expected == Long.MAX_VALUE) expected = counts.peerSent() ?: expected
                 patience.pause()
             }
             if (isSending && finished.all { it } && sent == posted.sum()) {
                 isSending = false
                 measured.end(System.nanoTime())
+                counts.sent(sent)
             }
         }
     }

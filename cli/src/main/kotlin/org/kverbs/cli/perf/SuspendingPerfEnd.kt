@@ -61,14 +61,14 @@ internal class SuspendingPerfEnd(
     override fun play(
         round: Round,
         measured: Measured,
-        isPeerDone: () -> Long?,
+        counts: Counts,
     ) = dispatcher.run {
         val now = System.nanoTime()
         round.begin(now)
         measured.begin(now, round.iterations.toLong() * options.queuePairs)
         val watch = launch(Dispatchers.Default) { watch() }
         when {
-            !options.test.isLatency -> stream(round, measured, isPeerDone)
+            !options.test.isLatency -> stream(round, measured, counts)
             !options.test.isPingPong -> if (round.leads) oneByOne(round, measured)
             round.leads -> lead(round, measured)
             else -> answer(round, measured)
@@ -179,12 +179,13 @@ internal class SuspendingPerfEnd(
     private suspend fun stream(
         round: Round,
         measured: Measured,
-        isPeerDone: () -> Long?,
+        counts: Counts,
     ) = coroutineScope {
-        val receiver = launch { if (round.receives) receiveAll(isPeerDone) }
+        val receiver = launch { if (round.receives) receiveAll(counts) }
         if (round.sends) {
             queues.indices.flatMap { queue -> sendAll(round, measured, queue) }.joinAll()
             measured.end(System.nanoTime())
+            counts.sent(sent)
         }
         receiver.join()
     }
@@ -208,7 +209,7 @@ internal class SuspendingPerfEnd(
         }
     }
 
-    private suspend fun receiveAll(isPeerDone: () -> Long?) =
+    private suspend fun receiveAll(counts: Counts) =
         coroutineScope {
             var expected = Long.MAX_VALUE
             val isOver = CompletableDeferred<Unit>()
@@ -227,7 +228,7 @@ internal class SuspendingPerfEnd(
                 }
             launch {
                 while (expected == Long.MAX_VALUE) {
-                    expected = isPeerDone() ?: expected
+                    expected = counts.peerSent() ?: expected
                     if (expected == Long.MAX_VALUE) delay(1)
                 }
                 check()
