@@ -148,7 +148,7 @@ internal class PerftestMeeting(
                 minOf(mtu, peerMtu),
                 0,
             ),
-            RemoteMemory(address.hexToLong(), 0, rkey.hexToInt()),
+            RemoteMemory(address.hexToLong(), options.longest.toLong(), rkey.hexToInt()),
             reads.hexToInt(),
         )
     }
