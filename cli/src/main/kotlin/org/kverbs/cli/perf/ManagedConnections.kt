@@ -38,12 +38,7 @@ internal class ManagedConnections(
         queuePairs: List<QueuePair>,
         parameters: ConnectionParameters,
     ) {
-        val place = wire.readLine()
-        val port = place.substringAfterLast(' ').toIntOrNull()
-        if (!place.startsWith("$PLACE ") || port == null || place.count { it == ' ' } != 2) {
-            throw PerfException("the server said no address of its connection manager")
-        }
-        val server = InetSocketAddress(InetAddress.ofLiteral(place.split(' ')[1]), port)
+        val server = parse(wire.readLine())
         for (qp in queuePairs) {
             val id = open()
             id.resolveAddress(InetSocketAddress(addressOf(device), 0), server, timeout)
@@ -52,6 +47,15 @@ internal class ManagedConnections(
             id.connect(qp, parameters, timeout)
         }
     }
+
+    private fun parse(place: String): InetSocketAddress =
+        try {
+            val (word, address, port) = place.split(' ')
+            require(word == PLACE) { "it begins with another word" }
+            InetSocketAddress(InetAddress.ofLiteral(address), port.toInt())
+        } catch (e: RuntimeException) {
+            throw PerfException("the server told no address of its connection manager: ${e.message}", e)
+        }
 
     private fun answer(
         queuePairs: List<QueuePair>,

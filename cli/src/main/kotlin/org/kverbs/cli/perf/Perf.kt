@@ -78,6 +78,7 @@ internal class Perf(
             server.get()
         } catch (e: PerfException) {
             // An end that fails closes the connection: the other's error is the reason.
+            thread.join(LAST_WORDS_MILLIS)
             throw serverFailure(server) ?: e
         } catch (e: ExecutionException) {
             throw e.cause ?: e
@@ -89,4 +90,8 @@ internal class Perf(
 
     private fun serverFailure(server: CompletableFuture<Unit>): Throwable? =
         if (server.isCompletedExceptionally) server.exceptionNow().takeIf { it is RdmaException } else null
+
+    private companion object {
+        const val LAST_WORDS_MILLIS = 2000L
+    }
 }

@@ -86,7 +86,7 @@ class PerfCommand : CoreCliktCommand("perf") {
         .default(512)
     private val mtu by option("-m", "--mtu", metavar = "BYTES", help = "Path MTU, 256 to 4096 (default: the port's)")
         .choice((8..12).map { Mtu.ofBytes(1 shl it) }.associateBy { "${it.bytes()}" })
-    private val bothWays by option("-b", "--bidirectional", help = "Both ends send; the figures are the sum").flag()
+    private val bothWays by option("-b", "--bidirectional", help = "Both ends send; the rates are the sum").flag()
     private val managed by option("-R", "--rdma_cm", help = "Connect the queue pairs by rdma_cm").flag()
     private val events by option(
         "-e",
@@ -288,7 +288,7 @@ class PerfCommand : CoreCliktCommand("perf") {
         const val TCP_PORTS = 65535
         const val MOST = 999_999_999
         const val MOST_SECONDS = 1_000_000
-        const val MOST_QUEUE_PAIRS = 16384
+        const val MOST_QUEUE_PAIRS = 1024
         const val MOST_DEPTH = 16384
         const val LONGEST = 1L shl 30
         val SERVER =

@@ -24,7 +24,7 @@ import kotlin.time.Duration.Companion.seconds
  * @property receiveDepth how many receives of a queue pair are posted at a time
  * @property queuePairs the number of queue pairs, each of which sends its own messages
  * @property mtu the path MTU, or null for the smaller of the two ports' active MTUs
- * @property bothWays both ends send at the same time, and the figures are the sum
+ * @property bothWays both ends send at the same time, and the rates are the sum
  * @property waiting by suspend functions, which is the default, or by polling
  * @property byConnectionManager the queue pairs are connected by rdma_cm; otherwise with addresses that TCP exchanged
  * @property asPerftest the peer is a program of perftest

@@ -51,7 +51,7 @@ internal class PerfPrinter(
         if (!options.test.isLatency) {
             print("  under way:      ${options.depth} messages of each of ${options.queuePairs} queue pairs")
         }
-        if (options.bothWays) print("  directions:     both; the figures are the sum")
+        if (options.bothWays) print("  directions:     both; the rates are the sum")
         if (options.byConnectionManager) print("  connected by:   rdma_cm")
         for ((ours, theirs) in places.take(MOST_SHOWN)) {
             print("  local address:  ${text(ours)}")

@@ -34,11 +34,11 @@ internal sealed interface PerfRow {
         val peak: Double,
         val average: Double,
     ) : PerfRow {
-        /** Both directions together. */
+        /** The rates of both directions together. The messages stay those of this end, as in perftest's table. */
         operator fun plus(other: Bandwidth) =
             Bandwidth(
                 size,
-                iterations + other.iterations,
+                iterations,
                 maxOf(seconds, other.seconds),
                 peak + other.peak,
                 average + other.average,

@@ -50,6 +50,7 @@ internal class Wire(
             val began = TimeSource.Monotonic.markNow()
             while (left.hasRemaining()) {
                 if (channel.write(left) > 0) continue
+                fill() // the peer may be writing, too, and reads when it is done
                 if (began.elapsedNow() > timeout) throw IOException("it reads nothing")
                 Thread.sleep(1)
             }

@@ -32,7 +32,7 @@ internal class LocalPerfSpec :
                         said.out shouldContain test.title
                         val row = said.rows.single()
                         row[0] shouldBe "${PerfOptions.defaultSize(test)}"
-                        row[1] shouldBe if (test == PerfTest.WRITE_LAT || test == PerfTest.SEND_LAT) "200" else "200"
+                        row[1] shouldBe "200"
                         val figures = row.drop(2).map { it.toDouble() }
                         if (test.isLatency) {
                             figures shouldHaveSize 7
@@ -51,10 +51,10 @@ internal class LocalPerfSpec :
         }
 
         for (test in PerfTest.entries.filter { !it.isLatency }) {
-            test("should sum what both ends send on three queue pairs: $test -b") {
+            test("should send $test -b on three queue pairs, and count the messages of one end") {
                 for (way in listOf("", " --poll")) {
                     val said = perf("$test --local -b -q 3 -t 8 -n 50 --warm-up 0 -s 8$way")
-                    withClue(said) { said.rows.single()[1] shouldBe "300" }
+                    withClue(said) { said.rows.single()[1] shouldBe "150" }
                 }
             }
         }
@@ -84,6 +84,14 @@ internal class LocalPerfSpec :
             withClue(said) {
                 said.rows.map { it[0].toInt() } shouldBe PerfOptions.ALL_SIZES
                 said.rows.map { it[1] }.distinct() shouldBe listOf("3")
+            }
+        }
+
+        test("should exchange the addresses of many queue pairs") {
+            val said = perf("write-bw --local -q 400 -n 2 -s 8 -t 2 --warm-up 0 --poll")
+            withClue(said) {
+                said.rows.single()[1] shouldBe "800"
+                said.out shouldContain "  and 396 more queue pairs\n"
             }
         }
 

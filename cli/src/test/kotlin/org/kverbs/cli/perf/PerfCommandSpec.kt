@@ -40,8 +40,8 @@ internal class PerfCommandSpec :
             "send-bw --perftest --warm-up 1" to "--perftest: perftest's programs have no warm-up",
             "write-bw --local -i 2" to "--ib-port: embedded0 has ports 1 to 1, not 2",
             "write-bw --local -x 200" to "--gid-index: entry 200 of the GID table of embedded0 is empty",
-            "write-bw --local -q 16384" to "--qp: 16384 queue pairs of 128 sends and 1 receives need",
-            "write-bw --local -t 16384 -q 2000" to "make --tx-depth or --rx-depth smaller",
+            "write-bw --local -q 1025" to "-q: 1025 is not in the valid range of 1 to 1024",
+            "write-bw --local -t 16384 -q 1000" to "--qp: 1000 queue pairs of 16384 sends and 1 receives need",
         ).forEach { (arguments, message) ->
             test("should refuse perf $arguments with exit status 2, its reason and its usage") {
                 val said = perf(arguments)
