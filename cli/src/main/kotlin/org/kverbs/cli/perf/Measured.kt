@@ -57,6 +57,12 @@ internal class Measured(
         nextMark = total + spacing
     }
 
+    /** Says that so many messages were sent by turns: the end that answers has no time of the first. */
+    fun sent(messages: Long) {
+        done = messages
+    }
+
+    /** Stops the clock. */
     fun end(now: Long) {
         ended = now
     }

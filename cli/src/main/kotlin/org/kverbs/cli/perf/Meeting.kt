@@ -8,6 +8,9 @@ internal interface Meeting {
     /** True if both ends are of kverbs: they mark the last message of a test with a duration. */
     val isOurs: Boolean
 
+    /** True if the server sends the first message of write-lat, otherwise the client. */
+    val serverWritesFirst: Boolean
+
     /**
      * Compares what both ends must share.
      *

@@ -9,6 +9,7 @@ internal class OwnMeeting(
     private val rules: Map<String, String>,
 ) : Meeting {
     override val isOurs get() = true
+    override val serverWritesFirst get() = false
 
     override fun greet() {
         wire.writeLine("$GREETING " + rules.map { (name, value) -> "$name=$value" }.joinToString(" "))

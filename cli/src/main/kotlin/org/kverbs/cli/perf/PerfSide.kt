@@ -85,7 +85,7 @@ internal class PerfSide(
                 size,
                 iterations,
                 if (isWarmUp) null else options.duration,
-                leads,
+                leads != (test == PerfTest.WRITE_LAT && meeting.serverWritesFirst),
                 sends,
                 receives = test == PerfTest.SEND_BW && (!leads || options.bothWays),
                 marksEnd = meeting.isOurs,

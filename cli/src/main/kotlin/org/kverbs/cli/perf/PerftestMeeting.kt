@@ -18,6 +18,9 @@ import java.util.Locale
  * 4. after a test of bandwidth five numbers of 8 bytes: size, iterations, peak and average in MB/s, Mpps;
  * 5. "done" from both ends, but in write-lat.
  *
+ * In write-lat the server writes first, in send-lat the client sends first. An end that writes before its turn can
+ * overwrite a message that the other has not seen yet.
+ *
  * @param leads true for the client
  * @param mtu the MTU of this end, bytes
  */
@@ -28,6 +31,7 @@ internal class PerftestMeeting(
     private val mtu: Int,
 ) : Meeting {
     override val isOurs get() = false
+    override val serverWritesFirst get() = true
     private var first = ByteArray(0)
     private var peerMtu = mtu
     private val isLatency = options.test.isLatency

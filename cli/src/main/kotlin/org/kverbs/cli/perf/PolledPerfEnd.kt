@@ -153,6 +153,7 @@ internal class PolledPerfEnd(
             postTurn(round, number++, isLast)
         } while (!isLast)
         awaitSends()
+        measured.sent(number.toLong())
         measured.end(System.nanoTime())
     }
 

@@ -8,7 +8,7 @@ import kotlin.time.Duration
  * @property size bytes of a message
  * @property iterations the number of messages of each queue pair; ignored with a [duration]
  * @property duration how long messages are sent, or null
- * @property leads true for the client, which sends first and decides when a round with a duration ends
+ * @property leads true for the end that sends first, usually the client, and decides when a round with a duration ends
  * @property sends true if this end sends; in a test of bandwidth the server does so only with `-b`
  * @property receives true if messages arrive at this end that take a receive
  * @property marksEnd true if the last message by turns bears a mark. Programs of perftest know none.

@@ -105,6 +105,7 @@ internal class SuspendingPerfEnd(
             begin = now
             sendTurn(round, number++, isLast)
         } while (!isLast)
+        measured.sent(number.toLong())
         measured.end(System.nanoTime())
     }
 
