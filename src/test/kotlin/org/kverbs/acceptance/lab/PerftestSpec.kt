@@ -33,8 +33,9 @@ private class Both(
     ): Pair<Int, String> {
         val out = StringBuffer()
         val ways = if (way.isEmpty()) emptyList() else listOf(way)
-        val fixed = listOf("perf", test, "--perftest", "-d", DEVICE, "-n", "$iterations", "-p", "$port", "--timeout", "30")
-        return kverbs(fixed + words() + ways + server, out, out) to "$out"
+        val meeting = listOf("--perftest", "-d", DEVICE, "-p", "$port", "--timeout", "30")
+        val words = listOf("perf", test, "-n", "$iterations") + meeting + words() + ways + server
+        return kverbs(words, out, out) to "$out"
     }
 
     private fun words() = options.split(' ').filter { it.isNotEmpty() }.toTypedArray()

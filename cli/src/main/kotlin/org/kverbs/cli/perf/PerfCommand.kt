@@ -31,7 +31,8 @@ import kotlin.time.Duration.Companion.seconds
 class PerfCommand : CoreCliktCommand("perf") {
     private val test by argument("TEST", help = "What to measure: ${PerfTest.entries.joinToString()}")
         .choice(PerfTest.entries.associateBy { "$it" })
-    private val host by argument(HOST, help = "The server to be the client of; without HOST this is the server").optional()
+    private val host by argument(HOST, help = "The server to be the client of; without HOST this is the server")
+        .optional()
     private val local by option("--local", help = "Be both ends, in this process").flag()
     private val port by option("-p", "--port", metavar = "PORT", help = "TCP port to meet the peer at (default 18515)")
         .int()
@@ -70,8 +71,12 @@ class PerfCommand : CoreCliktCommand("perf") {
     private val duration by option("-D", "--duration", metavar = "SECONDS", help = "Send for so long, in place of -n")
         .int()
         .restrictTo(1..MOST_SECONDS)
-    private val queuePairs by option("-q", "--qp", metavar = "COUNT", help = "Queue pairs of a bandwidth test (default 1)")
-        .int()
+    private val queuePairs by option(
+        "-q",
+        "--qp",
+        metavar = "COUNT",
+        help = "Queue pairs of a bandwidth test (default 1)",
+    ).int()
         .restrictTo(1..MOST_QUEUE_PAIRS)
     private val depth by option(
         "-t",
@@ -104,17 +109,24 @@ class PerfCommand : CoreCliktCommand("perf") {
         help = "Messages of a queue pair before the measured ones (default up to 20000)",
     ).int()
         .restrictTo(0..MOST)
-    private val perftest by option("--perftest", help = "The peer is a program of perftest, such as ib_write_lat").flag()
+    private val perftest by option("--perftest", help = "The peer is a program of perftest, such as ib_write_lat")
+        .flag()
     private val timeout by option("--timeout", metavar = "SECONDS", help = "How long to wait for the peer (default 60)")
         .int()
         .restrictTo(1..MOST_SECONDS)
         .default(60)
-    private val gigabits by option("--report_gbits", help = "Bandwidth in Gb/sec (default MB/sec, of 2^20 bytes)").flag()
+    private val gigabits by option("--report_gbits", help = "Bandwidth in Gb/sec (default MB/sec, of 2^20 bytes)")
+        .flag()
     private val csv by option("--csv", help = "Print CSV").flag()
     private val json by option("--json", help = "Print JSON").flag()
     private val percentiles by option("--percentiles", help = "Print the percentiles of the latencies").flag()
     private val histogram by option("--histogram", help = "Print a histogram of the latencies").flag()
-    private val svg by option("--svg", metavar = "FILE", help = "Draw a chart", completionCandidates = CompletionCandidates.Path)
+    private val svg by option(
+        "--svg",
+        metavar = "FILE",
+        help = "Draw a chart",
+        completionCandidates = CompletionCandidates.Path,
+    )
     private val progress by option("--progress", help = "Show a bar even if standard error is no terminal").flag()
 
     override fun help(context: Context) =
@@ -207,29 +219,61 @@ class PerfCommand : CoreCliktCommand("perf") {
                 wrong("--size", "an atomic operation has ${PerfOptions.ATOMIC_BYTES} bytes")
             }
 
-            isAtomic && all -> wrong("--all", "an atomic operation has ${PerfOptions.ATOMIC_BYTES} bytes")
-            all && size != null -> wrong("--all", "give it or --size")
-            iterations != null && duration != null -> wrong("--duration", "give it or --iters")
-            test.isLatency && queuePairs != null -> wrong("--qp", "$test has one queue pair")
-            test.isLatency && depth != null -> wrong("--tx-depth", "$test has one message under way")
-            test.isLatency && bothWays -> wrong("--bidirectional", "it is for tests of bandwidth")
+            isAtomic && all -> {
+                wrong("--all", "an atomic operation has ${PerfOptions.ATOMIC_BYTES} bytes")
+            }
+
+            all && size != null -> {
+                wrong("--all", "give it or --size")
+            }
+
+            iterations != null && duration != null -> {
+                wrong("--duration", "give it or --iters")
+            }
+
+            test.isLatency && queuePairs != null -> {
+                wrong("--qp", "$test has one queue pair")
+            }
+
+            test.isLatency && depth != null -> {
+                wrong("--tx-depth", "$test has one message under way")
+            }
+
+            test.isLatency && bothWays -> {
+                wrong("--bidirectional", "it is for tests of bandwidth")
+            }
+
             !test.isLatency && (percentiles || histogram) -> {
                 wrong(if (percentiles) "--percentiles" else "--histogram", "$test takes no time of single messages")
             }
 
-            events && poll -> wrong("--poll", "it never sleeps: leave out --events or this")
+            events && poll -> {
+                wrong("--poll", "it never sleeps: leave out --events or this")
+            }
+
             events && test == PerfTest.WRITE_LAT -> {
                 wrong("--events", "$test looks at memory: nothing completes at the end that is written to")
             }
 
-            csv && json -> wrong("--json", "give it or --csv")
-            local && host != null -> wrong(HOST, "--local is both ends: leave out one of them")
-            local && port != null -> wrong("--port", "--local is both ends: no peer comes")
+            csv && json -> {
+                wrong("--json", "give it or --csv")
+            }
+
+            local && host != null -> {
+                wrong(HOST, "--local is both ends: leave out one of them")
+            }
+
+            local && port != null -> {
+                wrong("--port", "--local is both ends: no peer comes")
+            }
+
             transport == Transport.Memory && !local -> {
                 wrong("--transport", "memory joins two ends in one process: add --local")
             }
 
-            transport is Transport.Udp && local -> wrong("--transport", "an address is for one end: leave out --local")
+            transport is Transport.Udp && local -> {
+                wrong("--transport", "an address is for one end: leave out --local")
+            }
         }
         if (perftest) requireFitForPerftest()
     }
@@ -237,15 +281,29 @@ class PerfCommand : CoreCliktCommand("perf") {
     private fun requireFitForPerftest() {
         val reason =
             when {
-                local -> "--local has its own peer"
-                all -> "-a is of kverbs at both ends; give one size"
-                managed -> "-R is of kverbs at both ends"
-                warmUp != null -> "perftest's programs have no warm-up; leave out --warm-up"
+                local -> {
+                    "--local has its own peer"
+                }
+
+                all -> {
+                    "-a is of kverbs at both ends; give one size"
+                }
+
+                managed -> {
+                    "-R is of kverbs at both ends"
+                }
+
+                warmUp != null -> {
+                    "perftest's programs have no warm-up; leave out --warm-up"
+                }
+
                 duration != null && (test.isLatency || test.operation == PerfTest.Operation.SEND) -> {
                     "perftest's $test does not tell its last message; give -n in place of -D"
                 }
 
-                else -> return
+                else -> {
+                    return
+                }
             }
         wrong("--perftest", reason)
     }

@@ -70,10 +70,11 @@ internal sealed interface PerfRow {
         ): PerfRow {
             val seconds = measured.elapsed / NANOS_PER_SECOND
             val times = measured.times
-            if (!test.isLatency) return Bandwidth(size, measured.done, seconds, measured.peak(), measured.done / seconds)
+            val count = measured.done
+            if (!test.isLatency) return Bandwidth(size, count, seconds, measured.peak(), count / seconds)
             return Latency(
                 size,
-                measured.done,
+                count,
                 seconds,
                 times.minValue / NANOS,
                 times.maxValue / NANOS,

@@ -69,9 +69,17 @@ internal class PolledPerfEnd(
                 (if (isMarked) requests.sendWithImmediate(id, END) else requests.send(id)).from(outgoing(queue, size))
             }
 
-            PerfTest.Operation.WRITE -> requests.write(id, there).from(outgoing(queue, size))
-            PerfTest.Operation.READ -> requests.read(id, there).into(outgoing(queue, size))
-            PerfTest.Operation.ATOMIC -> requests.fetchAndAdd(id, there, 1).into(outgoing(queue, size))
+            PerfTest.Operation.WRITE -> {
+                requests.write(id, there).from(outgoing(queue, size))
+            }
+
+            PerfTest.Operation.READ -> {
+                requests.read(id, there).into(outgoing(queue, size))
+            }
+
+            PerfTest.Operation.ATOMIC -> {
+                requests.fetchAndAdd(id, there, 1).into(outgoing(queue, size))
+            }
         }
     }
 

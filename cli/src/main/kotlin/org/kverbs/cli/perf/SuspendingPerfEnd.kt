@@ -238,7 +238,7 @@ internal class SuspendingPerfEnd(
             receivers.forEach { it.cancel() }
         }
 
-    /** Fails when the peer has died, or nothing comes any more. A timer for each message costs more than the message. */
+    /** Fails when the peer has died, or nothing comes any more. A timer for each message costs more than that. */
     private suspend fun watch() {
         var seen = -1L
         var since = TimeSource.Monotonic.markNow()

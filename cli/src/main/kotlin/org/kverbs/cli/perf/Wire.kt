@@ -93,8 +93,8 @@ internal class Wire(
     }
 
     /**
-     * Throws if the peer has closed the connection more than a second ago. A program of perftest closes it when its part
-     * is done, while messages may still be under way.
+     * Throws if the peer has closed the connection more than a second ago. A program of perftest closes it when its
+     * part is done, while messages may still be under way.
      */
     @Synchronized
     fun requirePeer() {

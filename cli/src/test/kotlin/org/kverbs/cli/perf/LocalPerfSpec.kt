@@ -76,7 +76,9 @@ internal class LocalPerfSpec :
         }
 
         test("should end a timed send test of both directions, in which neither end knows how much will come") {
-            for (way in listOf("", " --poll")) perf("send-bw --local -b -D 1 -q 2 -s 64 --warm-up 0$way").status shouldBe 0
+            for (way in listOf("", " --poll")) {
+                perf("send-bw --local -b -D 1 -q 2 -s 64 --warm-up 0$way").status shouldBe 0
+            }
         }
 
         test("should measure all sizes, whose last bytes lie in the memory of shorter ones") {

@@ -53,9 +53,9 @@ internal class PerftestMeetingSpec :
                 meet(
                     leads = false,
                     { input, output ->
-                        val sent =
-                            listOf(VERSION, byteArrayOf(0, 0, 16, 0), byteArrayOf(0, 0, 0, 64), "3\u0000".encodeToByteArray()) +
-                                List(3) { ADDRESS.encodeToByteArray() }
+                        val numbers = listOf(byteArrayOf(0, 0, 16, 0), byteArrayOf(0, 0, 0, 64))
+                        val mtu = "3\u0000".encodeToByteArray()
+                        val sent = listOf(VERSION) + numbers + listOf(mtu) + List(3) { ADDRESS.encodeToByteArray() }
                         sent.map { message ->
                             output.write(message)
                             input.readNBytes(message.size).decodeToString()
@@ -83,7 +83,9 @@ internal class PerftestMeetingSpec :
             val first =
                 meet(
                     leads = true,
-                    { input, output -> input.readNBytes(16).also { output.write("HTTP/1.1 400 Bad".encodeToByteArray()) } },
+                    { input, output ->
+                        input.readNBytes(16).also { output.write("HTTP/1.1 400 Bad".encodeToByteArray()) }
+                    },
                 ) { meeting ->
                     shouldThrow<PerfException> { meeting.greet() }.message shouldContain "it is no program of perftest"
                 }
@@ -94,7 +96,8 @@ internal class PerftestMeetingSpec :
             meet(
                 leads = false,
                 { input, output ->
-                    for (message in listOf(VERSION, ByteArray(4), ByteArray(4), "5\u0000".encodeToByteArray(), ByteArray(108))) {
+                    val mtu = "5\u0000".encodeToByteArray()
+                    for (message in listOf(VERSION, ByteArray(4), ByteArray(4), mtu, ByteArray(108))) {
                         output.write(message)
                         if (message.size < 108) input.readNBytes(message.size)
                     }

@@ -22,7 +22,8 @@ internal class TwoEndsPerfSpec :
             }
 
             test("should speak perftest's exchange with itself: $test") {
-                val (server, client) = ends("$test -n 50 --perftest --timeout 20", "$test -n 50 --perftest --poll --timeout 20")
+                val words = "$test -n 50 --perftest --timeout 20"
+                val (server, client) = ends(words, "$words --poll")
                 withClue("$server\n$client") {
                     server.status shouldBe 0
                     client.status shouldBe 0
@@ -74,7 +75,8 @@ internal class TwoEndsPerfSpec :
             }
         }
 
-        for (test in listOf("write-lat --poll", "write-lat", "send-lat -e", "send-bw", "read-lat --poll", "write-bw --poll")) {
+        val killed = listOf("write-lat --poll", "write-lat", "send-lat -e", "send-bw", "read-lat --poll", "write-bw --poll")
+        for (test in killed) {
             test("should end soon when the peer is killed, and say so: $test") {
                 val port = freePort()
                 val words = "perf $test -D 100000 --warm-up 0 --timeout 30 -p $port".split(' ')
