@@ -7,6 +7,7 @@ import com.github.ajalt.clikt.parameters.options.option
 import org.kverbs.cli.devices.DevicesCommand
 import org.kverbs.cli.devinfo.DevInfoCommand
 import org.kverbs.cli.file.FileCommand
+import org.kverbs.cli.perf.PerfCommand
 import org.kverbs.cli.pingpong.PingPongCommand
 import org.kverbs.cli.project.NewCommand
 import org.kverbs.cli.script.ScriptCommand
@@ -23,6 +24,7 @@ internal class KverbsCommand : CoreCliktCommand("kverbs") {
                 "devices" -> DevicesCommand()
                 "devinfo" -> DevInfoCommand()
                 "pingpong" -> PingPongCommand()
+                "perf" -> PerfCommand()
                 "file" -> FileCommand()
                 "sample" -> SampleCommand()
                 "lab" -> LabCommand()
@@ -45,7 +47,7 @@ internal class KverbsCommand : CoreCliktCommand("kverbs") {
         private val GROUPS =
             mapOf(
                 "Look at the devices" to listOf("devices", "devinfo"),
-                "Try them out" to listOf("pingpong", "file", "sample", "lab"),
+                "Try them out" to listOf("pingpong", "perf", "file", "sample", "lab"),
                 "Write programs" to listOf("script", "new"),
                 "Get help" to ofHelp,
             )

@@ -5,7 +5,7 @@ import java.net.InetAddress
 import java.net.UnknownHostException
 
 /** The TCP address of a server without RDMA hardware: no other machine can reach its embedded device. */
-private const val LOOPBACK = "127.0.0.1"
+internal const val LOOPBACK = "127.0.0.1"
 
 /**
  * Returns options with which this end can reach an end in another process. The default embedded devices reach only
@@ -43,7 +43,8 @@ internal fun PingPongOptions.forTwoTerminals(): PingPongOptions {
     }
 }
 
-private fun isHere(host: String): Boolean =
+/** True if the host is this machine, by a loopback address. */
+internal fun isHere(host: String): Boolean =
     try {
         InetAddress.getAllByName(host).any { it.isLoopbackAddress }
     } catch (_: UnknownHostException) {

@@ -41,16 +41,6 @@ internal class Venue private constructor(
 
         fun isEmbedded(device: Device) = device.provider() == EmbeddedProvider().name()
 
-        private fun Transport.devices(): List<Device> {
-            val provider =
-                try {
-                    EmbeddedProvider(words)
-                } catch (e: IllegalArgumentException) {
-                    throw UnfitOptionException("--transport", e.message.orEmpty(), e)
-                }
-            return provider.devices().map { Device.of(provider, it) }
-        }
-
         /** True if neither the options nor the environment choose the devices. */
         private fun PingPongOptions.suitsPair() = peer is Peer.Own && device == null && isUsual()
 
@@ -71,4 +61,19 @@ internal class Venue private constructor(
             return DeviceNotFoundException("device '$device'", names)
         }
     }
+}
+
+/**
+ * Makes the embedded devices of a transport.
+ *
+ * @throws UnfitOptionException if this machine has no such address
+ */
+internal fun Transport.devices(): List<Device> {
+    val provider =
+        try {
+            EmbeddedProvider(words)
+        } catch (e: IllegalArgumentException) {
+            throw UnfitOptionException("--transport", e.message.orEmpty(), e)
+        }
+    return provider.devices().map { Device.of(provider, it) }
 }

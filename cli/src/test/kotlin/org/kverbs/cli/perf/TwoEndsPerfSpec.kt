@@ -1,0 +1,110 @@
+package org.kverbs.cli.perf
+
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
+import java.nio.file.Path
+import java.util.concurrent.TimeUnit.SECONDS
+
+/** `kverbs perf` as the server and as its client, on embedded devices that send UDP packets. */
+internal class TwoEndsPerfSpec :
+    FunSpec({
+        for (test in PerfTest.entries) {
+            test("should measure $test over UDP, and print the same row at both ends") {
+                val (server, client) = ends("$test -n 50 --warm-up 5 --timeout 20")
+                withClue("$server\n$client") {
+                    server.status shouldBe 0
+                    client.status shouldBe 0
+                    client.rows.single()[1] shouldBe "50"
+                    server.rows shouldBe client.rows
+                }
+            }
+
+            test("should speak perftest's exchange with itself: $test") {
+                val words = "$test -n 50 --perftest --timeout 20"
+                val (server, client) = ends(words, "$words --poll")
+                withClue("$server\n$client") {
+                    server.status shouldBe 0
+                    client.status shouldBe 0
+                    client.rows.single()[1] shouldBe "50"
+                }
+            }
+        }
+
+        test("should poll at one end and suspend at the other") {
+            val (server, client) = ends("write-lat --poll -n 50 --warm-up 5", "write-lat -n 50 --warm-up 5")
+            server.status to client.status shouldBe (0 to 0)
+        }
+
+        test("should speak perftest's exchange of several queue pairs, and of both directions") {
+            for (options in listOf("write-bw -q 3", "send-bw -b", "read-bw -b -q 2", "atomic-bw -b")) {
+                val (server, client) = ends("$options -n 50 --perftest --timeout 20")
+                withClue("$server\n$client") {
+                    server.status shouldBe 0
+                    client.status shouldBe 0
+                    if ("-b" in options) server.rows.single()[1] shouldBe client.rows.single()[1]
+                }
+            }
+        }
+
+        listOf(
+            ("write-lat" to "send-lat") to "TEST is write-lat here and \"send-lat\" at the peer",
+            ("write-bw -s 4K" to "write-bw -s 8K") to "--size is 4096 here and \"8192\" at the peer",
+            ("write-bw -n 5" to "write-bw -n 6") to "--iters is 5 here and \"6\" at the peer",
+            ("write-bw -q 2" to "write-bw") to "--qp is 2 here and \"1\" at the peer",
+            ("read-bw -b" to "read-bw") to "--bidirectional is on here and \"off\" at the peer",
+            ("read-bw -R" to "read-bw") to "--rdma_cm is on here and \"off\" at the peer",
+            ("read-bw --warm-up 1" to "read-bw --warm-up 2") to "--warm-up is 1 here and \"2\" at the peer",
+        ).forEach { (both, message) ->
+            test("should tell two ends that differ in what: $both") {
+                val (server, client) = ends(both.first, both.second)
+                withClue("$server\n$client") {
+                    server.status to client.status shouldBe (1 to 1)
+                    server.err shouldContain message
+                    client.err shouldContain "the two ends differ: "
+                }
+            }
+        }
+
+        test("should name --perftest to an end that meets a peer which speaks perftest's exchange") {
+            val (server, client) = ends("write-lat --timeout 2", "write-lat --perftest --timeout 2")
+            withClue("$server\n$client") {
+                server.err shouldContain "it is a program of perftest: give --perftest"
+                client.status shouldBe 1
+            }
+        }
+
+        val killed = listOf("write-lat --poll", "write-lat", "send-lat -e", "send-bw", "read-lat --poll", "write-bw --poll")
+        for (test in killed) {
+            test("should end soon when the peer is killed, and say so: $test") {
+                val port = freePort()
+                val words = "perf $test -D 100000 --warm-up 0 --timeout 30 -p $port".split(' ')
+                val server = process(words)
+                val output = StringBuilder()
+                server.inputReader().use { reader ->
+                    while (!output.contains("listening at")) output.appendLine(reader.readLine() ?: error("$output"))
+                    val client = process(words + "127.0.0.1")
+                    try {
+                        generateSequence { reader.readLine() }.first { "#bytes" in it }
+                        Thread.sleep(300)
+                        client.destroyForcibly()
+                        withClue("the server must end") { server.waitFor(20, SECONDS) shouldBe true }
+                        server.exitValue() shouldBe 1
+                        server.errorReader().readText() shouldContain "kverbs: "
+                    } finally {
+                        client.destroyForcibly().waitFor()
+                        server.destroyForcibly().waitFor()
+                    }
+                }
+            }
+        }
+    })
+
+/** The program, in a process of its own. */
+private fun process(words: List<String>): Process {
+    val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
+    val classPath = System.getProperty("java.class.path")
+    val code = listOf("--enable-native-access=ALL-UNNAMED", "-cp", classPath, "org.kverbs.cli.KverbsKt")
+    return ProcessBuilder(listOf(java) + code + words).start()
+}
