@@ -15,6 +15,7 @@ import org.kverbs.dsl.ConnectedVerbs
 import org.kverbs.dsl.DatagramVerbs
 import org.kverbs.dsl.Destination
 import org.kverbs.dsl.ReadVerbs
+import org.kverbs.dsl.ReceiveVerbs
 import org.kverbs.dsl.SendScope
 import org.kverbs.dsl.Verbs
 import org.kverbs.dsl.WriteVerbs
@@ -25,8 +26,8 @@ import org.kverbs.dsl.compose
 // pins that buffer while the device can use it. `offset` counts bytes from the start of the remote memory. For waiting,
 // cancellation and errors see AsyncQueuePair.
 
-private val COMPARE_AND_SWAP = WorkCompletionOpcode.COMP_SWAP.code()
-private val FETCH_AND_ADD = WorkCompletionOpcode.FETCH_ADD.code()
+internal val COMPARE_AND_SWAP = WorkCompletionOpcode.COMP_SWAP.code()
+internal val FETCH_AND_ADD = WorkCompletionOpcode.FETCH_ADD.code()
 private val ATOMIC_WRITE = WorkCompletionOpcode.ATOMIC_WRITE.code()
 private val FLUSH = WorkCompletionOpcode.FLUSH.code()
 
@@ -199,10 +200,11 @@ public suspend fun <V : Verbs> AsyncQueuePair<V>.batch(block: SendScope<V>.() ->
     sends.awaitAll { typed.compose(it, block) }
 
 /** Posts a receive, suspends until a message has arrived, and copies the message [into] the memory. */
-public suspend fun AsyncQueuePair<Verbs>.receive(into: MemorySlice): Received = receives.await(into, into.pin)
+public suspend fun AsyncQueuePair<ReceiveVerbs>.receive(into: MemorySlice): Received = receives.await(into, into.pin)
 
 /** Posts a receive, suspends until a message has arrived, and copies the message [into] the buffer. */
-public suspend fun AsyncQueuePair<Verbs>.receive(into: RegisteredBuffer): Received = receives.await(into.all(), into)
+public suspend fun AsyncQueuePair<ReceiveVerbs>.receive(into: RegisteredBuffer): Received =
+    receives.await(into.all(), into)
 
 /**
  * Posts a receive and returns at once, for a caller that must be ready before the peer sends:
@@ -216,13 +218,14 @@ public suspend fun AsyncQueuePair<Verbs>.receive(into: RegisteredBuffer): Receiv
  * @throws IllegalStateException if the receive queue is full: this function does not wait
  * @throws org.kverbs.WorkRequestException if the device refuses the receive
  */
-public fun AsyncQueuePair<Verbs>.postReceive(into: MemorySlice): Deferred<Received> = receives.post(into, into.pin)
+public fun AsyncQueuePair<ReceiveVerbs>.postReceive(into: MemorySlice): Deferred<Received> =
+    receives.post(into, into.pin)
 
 /** Posts a receive into the whole buffer; otherwise as above. */
-public fun AsyncQueuePair<Verbs>.postReceive(into: RegisteredBuffer): Deferred<Received> =
+public fun AsyncQueuePair<ReceiveVerbs>.postReceive(into: RegisteredBuffer): Deferred<Received> =
     receives.post(into.all(), into)
 
-private fun RemoteMemory.address(
+internal fun RemoteMemory.address(
     offset: Long,
     length: Long,
 ): Long {

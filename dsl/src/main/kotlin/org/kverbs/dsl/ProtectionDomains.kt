@@ -90,9 +90,18 @@ public fun ProtectionDomain.srq(block: SharedReceiveQueueBuilder.() -> Unit): Sh
     val tagged = settings.tagged
     val srq =
         when {
-            xrc != null -> sharedReceiveQueue(attributes, xrc.domain, xrc.cq)
-            tagged != null -> sharedReceiveQueue(attributes, tagged.maxTags, tagged.maxOperations, tagged.cq)
-            else -> sharedReceiveQueue(attributes)
+            xrc != null -> {
+                sharedReceiveQueue(attributes, xrc.domain, xrc.choose(attributes.maxWr()))
+            }
+
+            tagged != null -> {
+                val cq = tagged.choose(attributes.maxWr() + tagged.maxTags + tagged.maxOperations)
+                sharedReceiveQueue(attributes, tagged.maxTags, tagged.maxOperations, cq)
+            }
+
+            else -> {
+                sharedReceiveQueue(attributes)
+            }
         }
     if (attributes.limit() > 0) srq.limit(attributes.limit())
     return srq
