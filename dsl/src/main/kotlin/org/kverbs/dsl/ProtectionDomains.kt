@@ -103,8 +103,10 @@ public fun ProtectionDomain.srq(block: SharedReceiveQueueBuilder.() -> Unit): Sh
                 sharedReceiveQueue(attributes)
             }
         }
-    if (attributes.limit() > 0) srq.limit(attributes.limit())
-    return srq
+    return srq.closingOnFailure {
+        if (attributes.limit() > 0) it.limit(attributes.limit())
+        it
+    }
 }
 
 /** Makes an address handle: `pd.addressHandle { port(1); globalRoute(gid, 1) }` (ibv_create_ah). */
