@@ -90,7 +90,10 @@ internal class WrongCoroutineCallsSpec :
         calls.forEachIndexed { i, call ->
             test("should not compile ${call.name}") {
                 val found = errors.filter { "Call$i.kt:" in it && "error:" in it }
-                withClue(errors) { found.map { it.substringAfter(".kt:").substringBefore(':') }.distinct() shouldBe listOf("12") }
+                withClue(errors) {
+                    found.map { it.substringAfter(".kt:").substringBefore(':') }.distinct() shouldBe
+                        listOf("12")
+                }
                 found.joinToString() shouldContain call.why
             }
         }

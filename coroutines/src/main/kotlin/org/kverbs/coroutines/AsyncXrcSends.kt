@@ -49,14 +49,14 @@ public suspend fun AsyncQueuePair<SharedQueueVerbs>.write(
     to: RemoteMemory,
     srq: RemoteSrq,
     offset: Long = 0,
-): Unit = sends.await(WRITE, local, local.pin, to.address(offset, local.length()), to.rkey(), 0, null, srq.number)
+): Unit = sends.await(WRITE, local, local.pin, to.addressAt(offset, local.length()), to.rkey(), 0, null, srq.number)
 
 /** Writes no bytes. When it returns, the peer's device has answered and the earlier writes have arrived. */
 public suspend fun AsyncQueuePair<SharedQueueVerbs>.writeEmpty(
     to: RemoteMemory,
     srq: RemoteSrq,
     offset: Long = 0,
-): Unit = sends.await(WRITE, null, null, to.address(offset, 0), to.rkey(), 0, null, srq.number)
+): Unit = sends.await(WRITE, null, null, to.addressAt(offset, 0), to.rkey(), 0, null, srq.number)
 
 /** Writes into the peer's memory, and completes the next receive of the peer's queue with 32 bits of immediate data. */
 public suspend fun AsyncQueuePair<SharedQueueVerbs>.writeWithImmediate(
@@ -66,7 +66,7 @@ public suspend fun AsyncQueuePair<SharedQueueVerbs>.writeWithImmediate(
     immediate: Int,
     offset: Long = 0,
 ) {
-    val address = to.address(offset, local.length())
+    val address = to.addressAt(offset, local.length())
     return sends.await(WRITE_WITH_IMMEDIATE, local, local.pin, address, to.rkey(), immediate, null, srq.number)
 }
 
@@ -76,7 +76,7 @@ public suspend fun AsyncQueuePair<SharedQueueVerbs>.writeWithImmediate(
     srq: RemoteSrq,
     immediate: Int,
     offset: Long = 0,
-): Unit = sends.await(WRITE_WITH_IMMEDIATE, null, null, to.address(offset, 0), to.rkey(), immediate, null, srq.number)
+): Unit = sends.await(WRITE_WITH_IMMEDIATE, null, null, to.addressAt(offset, 0), to.rkey(), immediate, null, srq.number)
 
 /** Reads from the peer's memory. The peer's program is not told. */
 public suspend fun AsyncQueuePair<SharedQueueVerbs>.read(
@@ -84,7 +84,7 @@ public suspend fun AsyncQueuePair<SharedQueueVerbs>.read(
     into: MemorySlice,
     srq: RemoteSrq,
     offset: Long = 0,
-): Unit = sends.await(READ, into, into.pin, from.address(offset, into.length()), from.rkey(), 0, null, srq.number)
+): Unit = sends.await(READ, into, into.pin, from.addressAt(offset, into.length()), from.rkey(), 0, null, srq.number)
 
 /**
  * Replaces 8 bytes of the peer's memory by [swap] if they equal [compare], atomically. Their address must be a multiple
@@ -100,7 +100,7 @@ public suspend fun AsyncQueuePair<SharedQueueVerbs>.compareAndSwap(
     offset: Long = 0,
 ): Long =
     sends.awaitResult(COMPARE_AND_SWAP) { requests, id ->
-        val address = on.address(offset, Long.SIZE_BYTES.toLong())
+        val address = on.addressAt(offset, Long.SIZE_BYTES.toLong())
         requests.compareAndSwap(id, address, on.rkey(), compare, swap).toSharedReceiveQueue(srq.number)
     }
 
@@ -116,6 +116,6 @@ public suspend fun AsyncQueuePair<SharedQueueVerbs>.fetchAndAdd(
     offset: Long = 0,
 ): Long =
     sends.awaitResult(FETCH_AND_ADD) { requests, id ->
-        val address = on.address(offset, Long.SIZE_BYTES.toLong())
+        val address = on.addressAt(offset, Long.SIZE_BYTES.toLong())
         requests.fetchAndAdd(id, address, on.rkey(), add).toSharedReceiveQueue(srq.number)
     }

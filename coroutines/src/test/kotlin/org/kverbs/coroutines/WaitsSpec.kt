@@ -127,10 +127,11 @@ class WaitsSpec :
                         CompletionQueueAttributes.of(64, dispatcher.channel).with(CompletionField.TAG_INFO),
                     )
                 val queue = pd.srq { tags(8, cq) }
-                val receiver = pd.qp(RC) {
-                    cq(cq)
-                    srq(queue)
-                }
+                val receiver =
+                    pd.qp(RC) {
+                        cq(cq)
+                        srq(queue)
+                    }
                 val sender = dispatcher.qp(pd, RC)
                 sender.connect(receiver.queuePair.endpoint())
                 receiver.queuePair.connect(sender.endpoint())
