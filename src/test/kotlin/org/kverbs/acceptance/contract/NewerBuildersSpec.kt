@@ -5,23 +5,15 @@ import io.kotest.matchers.shouldBe
 import org.kverbs.RdmaSystemException
 import org.kverbs.acceptance.contract.Capability.COMPLETION_COUNTERS
 import org.kverbs.acceptance.contract.Capability.DEVICE_MEMORY
-import org.kverbs.acceptance.contract.Capability.FLOW_COUNTERS
-import org.kverbs.acceptance.contract.Capability.FLOW_STEERING
 import org.kverbs.acceptance.contract.Capability.IMPORT
 import org.kverbs.acceptance.contract.Capability.RATE_LIMIT
 import org.kverbs.acceptance.contract.Capability.TAG_MATCHING
 import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
 import org.kverbs.attributes.CountedOperation.RDMA_WRITE
 import org.kverbs.attributes.CountedOperation.RECEIVE
-import org.kverbs.attributes.FlowCounter.BYTES
-import org.kverbs.attributes.FlowCounter.PACKETS
 import org.kverbs.dsl.add
 import org.kverbs.dsl.byteCounter
 import org.kverbs.dsl.completionCounter
-import org.kverbs.dsl.destination
-import org.kverbs.dsl.ethernet
-import org.kverbs.dsl.flow
-import org.kverbs.dsl.flowCounters
 import org.kverbs.dsl.importDeviceMemory
 import org.kverbs.dsl.importProtectionDomain
 import org.kverbs.dsl.importRegion
@@ -30,8 +22,6 @@ import org.kverbs.dsl.limitRate
 import org.kverbs.dsl.srq
 import org.kverbs.dsl.tagList
 import java.lang.foreign.MemorySegment
-
-private const val STATION = "02:00:00:00:00:07"
 
 /** Checks the builders of the DSL for verbs that not every device has. */
 internal class NewerBuildersSpec :
@@ -60,21 +50,6 @@ internal class NewerBuildersSpec :
             val (a, _) = linked()
             shouldThrow<RdmaSystemException> { context.completionCounter { count(a.qp, RDMA_WRITE) } }
                 .errnoName() shouldBe "EINVAL" // connected
-        }
-
-        case("should count the packets and bytes of a rule, in the order of the block", FLOW_STEERING, FLOW_COUNTERS) {
-            val (sender, receiver) = frameEnds(2)
-            val counters = context.flowCounters { count(BYTES, PACKETS) }
-            receiver.qp.flow {
-                ethernet { destination(STATION) }
-                count(counters)
-            }
-            receiver.receive(1)
-            sender.transmit(ethernet(STATION, 0x88b5, pattern(60)))
-            receiver.cq.takeOne().isSuccess shouldBe true
-            val (bytes, packets) = counters.read(2).toList()
-            (bytes >= 60) shouldBe true
-            packets shouldBe 1
         }
 
         case("should import by the exporter's objects", IMPORT, DEVICE_MEMORY) {
