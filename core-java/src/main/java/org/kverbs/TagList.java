@@ -28,8 +28,8 @@ import org.kverbs.spi.TagVerbs;
  *
  * <p><b>Room for operations.</b> On mlx5 every operation takes one of the queue's {@code maxOperations} places. It
  * gives it back when an operation completes that was made later and asks for a completion. So ask for one, by {@link
- * #addSignaled}, at least once in {@code maxOperations} operations; otherwise all further ones are refused with ENOMEM.
- * That is known from the driver's sources, and the embedded device does the same.
+ * #addSignaled}, at least once in {@code maxOperations} operations; otherwise all further ones are refused with
+ * ENOMEM. That is known from the driver's sources, and the embedded device does the same.
  *
  * <p>Safe for any thread; one operation at a time, which allocates nothing. The buffers belong to the device until their completions, as those
  * of any receive. Source: {@code man 3 ibv_post_srq_ops}.

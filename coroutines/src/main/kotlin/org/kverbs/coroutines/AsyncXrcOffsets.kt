@@ -5,7 +5,8 @@ import org.kverbs.RemoteMemory
 import org.kverbs.dsl.RemoteSrq
 import org.kverbs.dsl.SharedQueueVerbs
 
-// The operations over XRC with an offset or a length as `Int`: `qp.write(local, to = remote, srq = queue, offset = i * size)`.
+// The operations over XRC with an offset or a length as `Int`:
+// `qp.write(local, to = remote, srq = queue, offset = i * size)`.
 
 /** Sends the first [length] bytes of a pooled buffer, with the length as `Int`. */
 public suspend fun AsyncQueuePair<SharedQueueVerbs>.send(

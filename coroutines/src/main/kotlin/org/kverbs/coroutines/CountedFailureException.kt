@@ -11,5 +11,6 @@ public class CountedFailureException internal constructor(
     /** The number of operations that failed during the wait. */
     public val failures: Long,
 ) : RdmaException(
-        "$failures operations failed that the $counter counts: look at the completions of its queue pairs for the reason",
+        "$failures operations failed that the $counter counts: look at the completions of its queue pairs for the " +
+            "reason",
     )

@@ -53,7 +53,8 @@ public suspend fun CompletionCounter.await(
 }
 
 /**
- * Advises the device about memory, and suspends until it has acted on that (ibv_advise_mr with IBV_ADVISE_MR_FLAG_FLUSH).
+ * Advises the device about memory, and suspends until it has acted on that (ibv_advise_mr with
+ * IBV_ADVISE_MR_FLAG_FLUSH).
  * The call runs on [Dispatchers.IO], and cannot be interrupted: a cancelled caller returns when it has ended. Errors as
  * [ProtectionDomain.advise]; `adviseLater` does not wait.
  */

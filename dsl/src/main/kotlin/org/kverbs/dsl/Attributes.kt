@@ -9,7 +9,8 @@ import org.kverbs.attributes.RateLimit
 // Attributes for calls that no builder makes, above all those of the modules for drivers.
 
 /**
- * Builds the attributes of a queue pair for a call that takes them: `mlx5.dct(pd, queuePairAttributes { srq(srq) }, key)`.
+ * Builds the attributes of a queue pair for a call that takes them:
+ * `mlx5.dct(pd, queuePairAttributes { cq(cq); srq(srq) }, key)`.
  * The type is [QueuePairType.DRIVER], unless the block names another one.
  *
  * @throws IllegalArgumentException if a required part is missing or two parts exclude each other; the message names

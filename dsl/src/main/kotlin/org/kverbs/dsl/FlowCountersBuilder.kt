@@ -5,8 +5,8 @@ import org.kverbs.FlowCounters
 import org.kverbs.attributes.FlowCounter
 
 /**
- * Makes counters of flow rules: `device.flowCounters { count(PACKETS, BYTES) }` (ibv_create_counters). A rule names them
- * by `count(counters)`. Errors as [Context.flowCounters] and [FlowCounters.attach].
+ * Makes counters of flow rules: `device.flowCounters { count(PACKETS, BYTES) }` (ibv_create_counters). A rule names
+ * them by `count(counters)`. Errors as [Context.flowCounters] and [FlowCounters.attach].
  */
 public fun Context.flowCounters(block: FlowCountersBuilder.() -> Unit): FlowCounters =
     flowCounters().closingOnFailure { it.also { FlowCountersBuilder(it).block() } }

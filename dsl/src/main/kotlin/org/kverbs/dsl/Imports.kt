@@ -14,7 +14,8 @@ import org.kverbs.RemoteMemory
 public fun Context.importTwin(): Context = device().importContext(duplicateDescriptor())
 
 /**
- * Imports an open protection domain of the context that this one was imported from: `twin.importProtectionDomain(pd)` (ibv_import_pd).
+ * Imports an open protection domain of the context that this one was imported from:
+ * `twin.importProtectionDomain(pd)` (ibv_import_pd).
  * Errors as [Context.importProtectionDomain].
  */
 public fun Context.importProtectionDomain(exported: ProtectionDomain): ProtectionDomain =

@@ -121,7 +121,7 @@ public open class QueuePairSettings internal constructor() {
         requireNoReceiveQueueBesideShared()
         val hasReceives = srq == null && type != QueuePairType.XRC_SEND
         require(type != QueuePairType.XRC_SEND || (maxRecvWr == null && maxRecvSge == null)) {
-            "maxRecvWr and maxRecvSge exclude XRC_SEND: the queue pair receives nothing"
+            "an XRC_SEND queue pair receives nothing: leave out maxRecvWr and maxRecvSge"
         }
         val defaults = QueuePairInitAttributes.DEFAULT_CAPABILITIES
         val maxSendWr = maxSendWr ?: defaults.maxSendWr()

@@ -13,7 +13,8 @@ public fun SharedReceiveQueue.tagList(): TagList =
     checkNotNull(tags()) { "the ${describe()} matches no tags: make it by pd.srq { tags(16, cq) }" }
 
 /**
- * Adds a buffer for the next message with a tag: `tags.add(0x2a, into = region[0, 64], id = 7)`; errors as [TagList.add].
+ * Adds a buffer for the next message with a tag: `tags.add(0x2a, into = region[0, 64], id = 7)`; errors as
+ * [TagList.add].
  *
  * @param mask the bits of the tag that are compared; default all
  * @param id the id of the completion of the receive
