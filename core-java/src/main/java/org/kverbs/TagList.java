@@ -31,8 +31,8 @@ import org.kverbs.spi.TagVerbs;
  * #addSignaled}, at least once in {@code maxOperations} operations; otherwise all further ones are refused with
  * ENOMEM. That is known from the driver's sources, and the embedded device does the same.
  *
- * <p>Safe for any thread; one operation at a time, which allocates nothing. The buffers belong to the device until their completions, as those
- * of any receive. Source: {@code man 3 ibv_post_srq_ops}.
+ * <p>Safe for any thread; one operation at a time, which allocates nothing. The buffers belong to the device until
+ * their completions, as those of any receive. Source: {@code man 3 ibv_post_srq_ops}.
  */
 public final class TagList {
 

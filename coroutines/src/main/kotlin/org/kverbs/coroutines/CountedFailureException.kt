@@ -2,10 +2,7 @@ package org.kverbs.coroutines
 
 import org.kverbs.RdmaException
 
-/**
- * Operations failed that a completion counter counts, so that a wait for its value could last for ever.
- *
- */
+/** Operations failed that a completion counter counts, so that a wait for its value could last for ever. */
 public class CountedFailureException internal constructor(
     counter: String,
     /** The number of operations that failed during the wait. */
