@@ -10,6 +10,9 @@ import kotlin.io.path.createTempDirectory
 
 private const val NO_RECEIVER = "receiver type mismatch"
 
+/** What the compiler says for a name with overloads, none of which is of the transport. */
+private const val NO_OVERLOAD = "none of the following candidates is applicable"
+
 /** A call that must not compile, a part of the error, and a call of the same shape that must compile. */
 private class WrongCall(
     val name: String,
@@ -40,11 +43,11 @@ private val calls =
             "parameter 'srq'",
             "xrc.fetchAndAdd(remote, 1, srq)",
         ),
-        WrongCall("a receive on the sending end of XRC", "xrc.receive(local)", NO_RECEIVER, "rc.receive(local)"),
+        WrongCall("a receive on the sending end of XRC", "xrc.receive(local)", NO_OVERLOAD, "rc.receive(local)"),
         WrongCall(
             "a posted receive on the sending end of XRC",
             "xrc.postReceive(local)",
-            NO_RECEIVER,
+            NO_OVERLOAD,
             "rc.postReceive(local)",
         ),
         WrongCall(
@@ -54,7 +57,7 @@ private val calls =
             "xrc.batch { send(local, srq) }",
         ),
         WrongCall("a flush on XRC", "xrc.flush(remote)", NO_RECEIVER, "rc.flush(remote)"),
-        WrongCall("a read on UD", "ud.read(remote, into = local)", NO_RECEIVER, "rc.read(remote, into = local)"),
+        WrongCall("a read on UD", "ud.read(remote, into = local)", NO_OVERLOAD, "rc.read(remote, into = local)"),
     )
 
 /** The call stands on line 12. */
