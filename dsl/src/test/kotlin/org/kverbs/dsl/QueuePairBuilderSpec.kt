@@ -58,6 +58,36 @@ internal class QueuePairBuilderSpec :
             }
         }
 
+        test("should give the sending end of XRC no receives, and refuse to be asked for some") {
+            onDomain { pd, cq ->
+                var room = -1
+                pd.qp(XRC_SEND) {
+                    cq { _, receives ->
+                        room = receives
+                        cq
+                    }
+                }
+                room shouldBe 0
+                refusal { pd.qp(XRC_SEND) { cq(cq); maxRecvWr(1) } } shouldBe
+                    "an XRC_SEND queue pair receives nothing: leave out maxRecvWr and maxRecvSge"
+                refusal { pd.qp { type(XRC_SEND); cq(cq); maxRecvSge(1) } } shouldBe
+                    "an XRC_SEND queue pair receives nothing: leave out maxRecvWr and maxRecvSge"
+            }
+        }
+
+        test("should build attributes for the calls of drivers, of their type unless told otherwise") {
+            onDomain { pd, cq ->
+                val shared = pd.srq { maxWr(4) }
+                val attributes = queuePairAttributes { cq(cq); srq(shared); maxSendWr(7) }
+                attributes.type() shouldBe QueuePairType.DRIVER
+                listOf(attributes.recvCq(), attributes.srq()) shouldBe listOf(cq, shared)
+                attributes.capabilities().maxSendWr() shouldBe 7
+                queuePairAttributes { type(RC); cq(cq) }.type() shouldBe QueuePairType.RC
+                refusal { queuePairAttributes { } } shouldBe "sendCq is missing: say sendCq(cq)"
+                completionQueueAttributes { entries(12) }.entries() shouldBe 12
+            }
+        }
+
         test("should complete receives where sends do, unless told otherwise") {
             onDomain { pd, cq ->
                 val qp =
