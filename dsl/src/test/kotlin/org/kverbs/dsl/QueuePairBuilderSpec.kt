@@ -68,21 +68,38 @@ internal class QueuePairBuilderSpec :
                     }
                 }
                 room shouldBe 0
-                refusal { pd.qp(XRC_SEND) { cq(cq); maxRecvWr(1) } } shouldBe
-                    "an XRC_SEND queue pair receives nothing: leave out maxRecvWr and maxRecvSge"
-                refusal { pd.qp { type(XRC_SEND); cq(cq); maxRecvSge(1) } } shouldBe
-                    "an XRC_SEND queue pair receives nothing: leave out maxRecvWr and maxRecvSge"
+                val refused =
+                    listOf<QueuePairSettings.() -> Unit>({ maxRecvWr(1) }, { maxRecvSge(1) }).map { receives ->
+                        refusal {
+                            pd.qp(XRC_SEND) {
+                                cq(cq)
+                                receives()
+                            }
+                        }
+                    }
+                refused.distinct() shouldBe
+                    listOf("an XRC_SEND queue pair receives nothing: leave out maxRecvWr and maxRecvSge")
             }
         }
 
         test("should build attributes for the calls of drivers, of their type unless told otherwise") {
             onDomain { pd, cq ->
                 val shared = pd.srq { maxWr(4) }
-                val attributes = queuePairAttributes { cq(cq); srq(shared); maxSendWr(7) }
+                val attributes =
+                    queuePairAttributes {
+                        cq(cq)
+                        srq(shared)
+                        maxSendWr(7)
+                    }
                 attributes.type() shouldBe QueuePairType.DRIVER
                 listOf(attributes.recvCq(), attributes.srq()) shouldBe listOf(cq, shared)
                 attributes.capabilities().maxSendWr() shouldBe 7
-                queuePairAttributes { type(RC); cq(cq) }.type() shouldBe QueuePairType.RC
+                val reliable =
+                    queuePairAttributes {
+                        type(RC)
+                        cq(cq)
+                    }
+                reliable.type() shouldBe QueuePairType.RC
                 refusal { queuePairAttributes { } } shouldBe "sendCq is missing: say sendCq(cq)"
                 completionQueueAttributes { entries(12) }.entries() shouldBe 12
             }
