@@ -30,6 +30,8 @@ public final class CompletionCounter extends Resource {
 
     private final Context context;
     private final long handle;
+    /** The room for a value that is read, so that a read allocates nothing. It is its own lock. */
+    private final MemorySegment value = Arena.ofAuto().allocate(JAVA_LONG);
 
     private CompletionCounter(Context context, long handle) {
         super(new Lifetime(Turn.FOUNDATIONS, context.lifetime));
@@ -105,12 +107,12 @@ public final class CompletionCounter extends Resource {
         }
     }
 
-    /** Reads how many operations, or bytes, are done ({@code ibv_read_comp_cntr}). Unsigned. */
+    /** Reads how many operations, or bytes, are done ({@code ibv_read_comp_cntr}). Unsigned. Allocates nothing. */
     public long read() {
         return read(Value.COMPLETIONS, "ibv_read_comp_cntr");
     }
 
-    /** Reads how many operations failed ({@code ibv_read_err_comp_cntr}). Unsigned. */
+    /** Reads how many operations failed ({@code ibv_read_err_comp_cntr}). Unsigned. Allocates nothing. */
     public long readErrors() {
         return read(Value.ERRORS, "ibv_read_err_comp_cntr");
     }
@@ -136,16 +138,26 @@ public final class CompletionCounter extends Resource {
     }
 
     private long read(Value which, String name) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment value = arena.allocate(JAVA_LONG);
-            call(name, () -> verbs().read(handle, which, value));
-            return value.get(JAVA_LONG, 0);
+        lifetime.enter();
+        try {
+            synchronized (value) {
+                int result = verbs().read(handle, which, value);
+                if (result < 0) {
+                    throw refusal(name, -result);
+                }
+                return value.get(JAVA_LONG, 0);
+            }
+        } finally {
+            lifetime.exit();
         }
     }
 
     private void call(String name, IntSupplier call) {
-        String operation = name + "(" + context.device().name() + ")";
-        command(errno -> context.refusal(Feature.COMPLETION_COUNTERS, operation, errno), call);
+        command(errno -> refusal(name, errno), call);
+    }
+
+    private RdmaSystemException refusal(String name, int errno) {
+        return context.refusal(Feature.COMPLETION_COUNTERS, name + "(" + context.device().name() + ")", errno);
     }
 
     private CompletionCounterVerbs verbs() {

@@ -213,7 +213,13 @@ public final class Device {
      * Context#importProtectionDomain}, {@link ProtectionDomain#importRegion}, {@link Context#importDeviceMemory}.
      *
      * <p>The new context owns the descriptor and closes it. So give a duplicate: one that came over a UNIX socket is,
-     * and {@link Context#duplicateDescriptor} makes one. A refusal can close the descriptor, too.
+     * and {@link Context#duplicateDescriptor} makes one.
+     *
+     * <p>After a refusal by libibverbs itself the descriptor is still open and the caller's: EINVAL if it is no
+     * character device, ENODEV if no RDMA device has it, ENOSYS or EOPNOTSUPP if the library or the driver has no
+     * import. A driver that fails has closed it, with the errno of the kernel. Do not close a descriptor that another
+     * thread can have reused by then: where the two cannot be told apart, a leaked descriptor is the lesser fault. A
+     * refusal by an embedded device leaves nothing to close.
      *
      * <p>A descriptor of an embedded device works within this process only.
      *

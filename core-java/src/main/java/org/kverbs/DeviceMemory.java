@@ -115,7 +115,7 @@ public final class DeviceMemory extends Resource {
             // A copy: while the device reads it, nobody can free it, and an array of the heap is not native memory.
             MemorySegment staged = staged(arena, source.byteSize()).copyFrom(source);
             copy(
-                    call("ibv_memcpy_to_dm", offset, source.byteSize()),
+                    "ibv_memcpy_to_dm", offset, staged,
                     () -> context.verbs.optionalMemory().copyToDeviceMemory(handle, offset, staged));
         }
     }
@@ -133,7 +133,7 @@ public final class DeviceMemory extends Resource {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment staged = staged(arena, target.byteSize());
             copy(
-                    call("ibv_memcpy_from_dm", offset, target.byteSize()),
+                    "ibv_memcpy_from_dm", offset, staged,
                     () -> context.verbs.optionalMemory().copyFromDeviceMemory(staged, handle, offset));
             target.copyFrom(staged);
         }
@@ -143,8 +143,8 @@ public final class DeviceMemory extends Resource {
         return arena.allocate(bytes, Long.BYTES);
     }
 
-    private void copy(String operation, IntSupplier call) {
-        command(errno -> context.refusal(Feature.DEVICE_MEMORY, operation, errno), call);
+    private void copy(String verb, long offset, MemorySegment bytes, IntSupplier call) {
+        command(errno -> context.refusal(Feature.DEVICE_MEMORY, call(verb, offset, bytes.byteSize()), errno), call);
     }
 
     private String call(String verb, long offset, long bytes) {

@@ -39,6 +39,8 @@ public final class ProtectionDomain extends Resource {
     private final long handle;
     /** True if another context made the domain, which then outlives this object. */
     private final boolean isImported;
+    /** The number of the domain at the kernel, which an import has from its exporter. */
+    private final int kernelNumber;
 
     ProtectionDomain(Context context, long handle) {
         this(context, null, null, handle, false, context.lifetime);
@@ -61,6 +63,7 @@ public final class ProtectionDomain extends Resource {
         this.threadDomain = threadDomain;
         this.handle = handle;
         this.isImported = isImported;
+        this.kernelNumber = Memory.getInt(handle + IbvPd.HANDLE);
         lifetime.begin(this, Ending.of(this::describe, this::destroy));
     }
 
@@ -118,10 +121,24 @@ public final class ProtectionDomain extends Resource {
 
     /**
      * Returns whether a queue pair of this domain can use memory regions, memory windows and address handles of the
-     * other: if the two are the same domain, or if parent domains lead to the same domain.
+     * other: if the two are the same domain, if parent domains lead to the same domain, or if the two are open imports
+     * of one domain into the same context. Domains of different contexts are strangers here, also if one is an import
+     * of the other: a context does not know whom it was imported from.
      */
     public boolean sharesMemoryWith(ProtectionDomain other) {
-        return root() == other.root();
+        ProtectionDomain mine = root();
+        ProtectionDomain theirs = other.root();
+        return mine == theirs || mine.isSameImport(theirs);
+    }
+
+    /** Numbers of domains are unique within a context, as long as the domains are open. */
+    private boolean isSameImport(ProtectionDomain other) {
+        return isImported
+                && other.isImported
+                && context == other.context
+                && kernelNumber == other.kernelNumber
+                && isOpen()
+                && other.isOpen();
     }
 
     private ProtectionDomain root() {

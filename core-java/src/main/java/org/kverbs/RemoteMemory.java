@@ -42,6 +42,18 @@ public record RemoteMemory(long address, long length, int rkey) {
     }
 
     /**
+     * Returns the address of the first byte of a part. Makes no object, as {@link #slice} does.
+     *
+     * @param offset the first byte of the part, counted from the start of this memory
+     * @param partLength the number of bytes
+     * @throws IndexOutOfBoundsException if the part reaches beyond the end
+     */
+    public long addressAt(long offset, long partLength) {
+        Ranges.requirePart("the remote memory", offset, partLength, length);
+        return address + offset;
+    }
+
+    /**
      * Returns the text form {@code mem:ADDRESS:LENGTH:RKEY}. The address and the key are hexadecimal, the length is
      * decimal.
      */

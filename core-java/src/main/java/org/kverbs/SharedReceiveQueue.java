@@ -45,10 +45,10 @@ public final class SharedReceiveQueue extends Resource {
             ProtectionDomain pd, SharedReceiveQueueAttributes made, long handle, @Nullable Special special) {
         super(new Lifetime(Turn.USERS, special == null ? new Lifetime[] {pd.lifetime} : special.madeFrom(pd)));
         this.special = special;
-        this.tags = special != null && special.domain == null ? new TagList(this) : null;
         this.pd = pd;
         this.made = made;
         this.handle = handle;
+        this.tags = special != null && special.domain == null ? new TagList(this, pd.context().verbs.tags()) : null;
         ReceiveOps ops = pd.context().verbs.sharedReceiveQueueOps(handle);
         this.poster = new ReceivePoster(this, "ibv_post_srq_recv", ops, made.maxWr(), made.maxSge());
         pd.context().events.add(handle, this);

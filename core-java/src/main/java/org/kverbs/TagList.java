@@ -10,6 +10,7 @@ import org.kverbs.internal.abi.IbvOpsFlags;
 import org.kverbs.internal.abi.IbvOpsWr;
 import org.kverbs.internal.abi.IbvOpsWrOpcode;
 import org.kverbs.internal.abi.IbvSge;
+import org.kverbs.spi.TagVerbs;
 
 /**
  * The list of tagged buffers of a {@link SharedReceiveQueue} that matches tags ({@code ibv_post_srq_ops}). A message
@@ -27,21 +28,31 @@ import org.kverbs.internal.abi.IbvSge;
  *
  * <p><b>Room for operations.</b> On mlx5 every operation takes one of the queue's {@code maxOperations} places. It
  * gives it back when an operation completes that was made later and asks for a completion. So ask for one, by {@link
- * #addSignaled}, at least once in {@code maxOperations} operations; otherwise all further ones are refused with ENOMEM.
- * That is known from the driver's sources. The embedded device counts only operations that ask for a completion.
+ * #addSignaled}, at least once in {@code maxOperations} operations; otherwise all further ones are refused with
+ * ENOMEM. That is known from the driver's sources, and the embedded device does the same.
  *
- * <p>Safe for any thread; one operation at a time. The buffers belong to the device until their completions, as those
- * of any receive. Source: {@code man 3 ibv_post_srq_ops}.
+ * <p>Safe for any thread; one operation at a time, which allocates nothing. The buffers belong to the device until
+ * their completions, as those of any receive. Source: {@code man 3 ibv_post_srq_ops}.
  */
 public final class TagList {
 
+    /** Where the list of entries stands, behind {@code struct ibv_ops_wr}. */
+    private static final long ENTRY = (IbvOpsWr.SIZE + 7L) & ~7L;
+    /** Where the device names a refused operation, behind the entry. */
+    private static final long REFUSED = ENTRY + IbvSge.SIZE;
+
     private final SharedReceiveQueue queue;
+    private final TagVerbs verbs;
+    /** Room for one operation, so that a post allocates nothing. */
+    private final MemorySegment room = Arena.ofAuto().allocate(REFUSED + Long.BYTES, Long.BYTES);
+    private final MemorySegment refused = room.asSlice(REFUSED);
     private int handled;
     /** The highest handle that the device gave. */
     private int lastHandle = -1;
 
-    TagList(SharedReceiveQueue queue) {
+    TagList(SharedReceiveQueue queue, TagVerbs verbs) {
         this.queue = queue;
+        this.verbs = verbs;
     }
 
     /**
@@ -63,32 +74,24 @@ public final class TagList {
         return add(IbvOpsFlags.IBV_OPS_SIGNALED, operationId, receiveId, tag, mask, buffer);
     }
 
-    private int add(int flags, long operationId, long receiveId, long tag, long mask, MemorySlice buffer) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment entry = arena.allocate(IbvSge.SIZE, Long.BYTES);
-            entry.set(JAVA_LONG, IbvSge.ADDR, buffer.address());
-            entry.set(JAVA_INT, IbvSge.LENGTH, (int) buffer.length());
-            entry.set(JAVA_INT, IbvSge.LKEY, buffer.lkey());
-            MemorySegment operation = arena.allocate(IbvOpsWr.SIZE, Long.BYTES);
-            operation.set(JAVA_LONG, IbvOpsWr.TM_ADD_RECV_WR_ID, receiveId);
-            operation.set(JAVA_LONG, IbvOpsWr.TM_ADD_SG_LIST, entry.address());
-            operation.set(JAVA_INT, IbvOpsWr.TM_ADD_NUM_SGE, 1);
-            operation.set(JAVA_LONG, IbvOpsWr.TM_ADD_TAG, tag);
-            operation.set(JAVA_LONG, IbvOpsWr.TM_ADD_MASK, mask);
-            String text = "TAG_ADD, tag=0x%x, mask=0x%x".formatted(tag, mask);
-            post(text, operation, IbvOpsWrOpcode.IBV_WR_TAG_ADD, flags, operationId);
-            int added = operation.get(JAVA_INT, IbvOpsWr.TM_HANDLE);
-            note(added);
-            return added;
-        }
-    }
-
-    private synchronized void note(int added) {
+    private synchronized int add(int flags, long operationId, long receiveId, long tag, long mask, MemorySlice buffer) {
+        room.set(JAVA_LONG, ENTRY + IbvSge.ADDR, buffer.address());
+        room.set(JAVA_INT, ENTRY + IbvSge.LENGTH, (int) buffer.length());
+        room.set(JAVA_INT, ENTRY + IbvSge.LKEY, buffer.lkey());
+        room.set(JAVA_INT, IbvOpsWr.TM_HANDLE, 0);
+        room.set(JAVA_LONG, IbvOpsWr.TM_ADD_RECV_WR_ID, receiveId);
+        room.set(JAVA_LONG, IbvOpsWr.TM_ADD_SG_LIST, room.address() + ENTRY);
+        room.set(JAVA_INT, IbvOpsWr.TM_ADD_NUM_SGE, 1);
+        room.set(JAVA_LONG, IbvOpsWr.TM_ADD_TAG, tag);
+        room.set(JAVA_LONG, IbvOpsWr.TM_ADD_MASK, mask);
+        post(IbvOpsWrOpcode.IBV_WR_TAG_ADD, flags, operationId);
+        int added = room.get(JAVA_INT, IbvOpsWr.TM_HANDLE);
         lastHandle = Math.max(lastHandle, added);
+        return added;
     }
 
     /** Refuses a handle that no entry had: the driver mlx5 writes to the memory that it stands for. */
-    private synchronized void requireKnown(int handle) {
+    private void requireKnown(int handle) {
         if (handle < 0 || handle > lastHandle) {
             throw new IllegalArgumentException("handle " + handle + " is of no entry of " + queue.describe()
                     + ": give what add returned");
@@ -104,14 +107,10 @@ public final class TagList {
      * @param handle what {@link #add} returned
      * @throws IllegalArgumentException for a handle that no entry had
      */
-    public void remove(long operationId, int handle) {
+    public synchronized void remove(long operationId, int handle) {
         requireKnown(handle);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment operation = arena.allocate(IbvOpsWr.SIZE, Long.BYTES);
-            operation.set(JAVA_INT, IbvOpsWr.TM_HANDLE, handle);
-            post("TAG_DEL, handle=" + handle, operation, IbvOpsWrOpcode.IBV_WR_TAG_DEL,
-                    IbvOpsFlags.IBV_OPS_SIGNALED, operationId);
-        }
+        room.set(JAVA_INT, IbvOpsWr.TM_HANDLE, handle);
+        post(IbvOpsWrOpcode.IBV_WR_TAG_DEL, IbvOpsFlags.IBV_OPS_SIGNALED, operationId);
     }
 
     /** Counts unexpected messages that the program has handled. The next operation tells the device. */
@@ -124,27 +123,36 @@ public final class TagList {
      *
      * @param operationId the id of the completion
      */
-    public void sync(long operationId) {
-        try (Arena arena = Arena.ofConfined()) {
-            post("TAG_SYNC", arena.allocate(IbvOpsWr.SIZE, Long.BYTES), IbvOpsWrOpcode.IBV_WR_TAG_SYNC,
-                    IbvOpsFlags.IBV_OPS_SIGNALED, operationId);
+    public synchronized void sync(long operationId) {
+        post(IbvOpsWrOpcode.IBV_WR_TAG_SYNC, IbvOpsFlags.IBV_OPS_SIGNALED, operationId);
+    }
+
+    private void post(int opcode, int flags, long id) {
+        room.set(JAVA_LONG, IbvOpsWr.WR_ID, id);
+        room.set(JAVA_INT, IbvOpsWr.OPCODE, opcode);
+        room.set(JAVA_INT, IbvOpsWr.FLAGS, flags | IbvOpsFlags.IBV_OPS_TM_SYNC);
+        room.set(JAVA_INT, IbvOpsWr.TM_UNEXPECTED_CNT, handled);
+        queue.lifetime.enter();
+        try {
+            int result = verbs.post(queue.handle(), room.address(), refused);
+            if (result < 0) {
+                throw refusal(opcode, -result);
+            }
+        } finally {
+            queue.lifetime.exit();
         }
     }
 
-    private synchronized void post(String text, MemorySegment operation, int opcode, int flags, long id) {
-        Context context = queue.protectionDomain().context();
-        operation.set(JAVA_LONG, IbvOpsWr.WR_ID, id);
-        operation.set(JAVA_INT, IbvOpsWr.OPCODE, opcode);
-        operation.set(JAVA_INT, IbvOpsWr.FLAGS, flags | IbvOpsFlags.IBV_OPS_TM_SYNC);
-        operation.set(JAVA_INT, IbvOpsWr.TM_UNEXPECTED_CNT, handled);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment refused = arena.allocate(JAVA_LONG);
-            String call = "ibv_post_srq_ops(" + queue.describe() + ", " + text + ")";
-            queue.command(
-                    errno -> SystemErrors.isMissing(errno)
-                            ? context.refusal(Feature.TAG_MATCHING, call, errno)
-                            : SystemErrors.refused(call, errno, () -> ""),
-                    () -> context.verbs.tags().post(queue.handle(), operation.address(), refused));
-        }
+    private RdmaSystemException refusal(int opcode, int errno) {
+        String operation = switch (opcode) {
+            case IbvOpsWrOpcode.IBV_WR_TAG_ADD -> "TAG_ADD, tag=0x%x, mask=0x%x".formatted(
+                    room.get(JAVA_LONG, IbvOpsWr.TM_ADD_TAG), room.get(JAVA_LONG, IbvOpsWr.TM_ADD_MASK));
+            case IbvOpsWrOpcode.IBV_WR_TAG_DEL -> "TAG_DEL, handle=" + room.get(JAVA_INT, IbvOpsWr.TM_HANDLE);
+            default -> "TAG_SYNC";
+        };
+        String call = "ibv_post_srq_ops(" + queue.describe() + ", " + operation + ")";
+        return SystemErrors.isMissing(errno)
+                ? queue.protectionDomain().context().refusal(Feature.TAG_MATCHING, call, errno)
+                : SystemErrors.refused(call, errno, () -> "");
     }
 }

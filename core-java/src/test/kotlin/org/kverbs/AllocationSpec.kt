@@ -4,10 +4,13 @@ import com.sun.management.ThreadMXBean
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.longs.shouldBeGreaterThanOrEqual
+import io.kotest.matchers.longs.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import org.kverbs.NullVerbs.onNullDevice
 import org.kverbs.attributes.QueuePairType
+import org.kverbs.attributes.SharedReceiveQueueAttributes
 import org.kverbs.internal.Posting
+import java.lang.foreign.MemorySegment
 import java.lang.management.ManagementFactory
 import java.util.function.Consumer
 import kotlin.time.Duration
@@ -28,6 +31,16 @@ class AllocationSpec :
             kept shouldBe kept
         }
 
+        test("should not look for the driver's library in each copy of device memory") {
+            NullBench().use { bench ->
+                val memory = bench.context.deviceMemory(64)
+                val bytes = MemorySegment.ofArray(ByteArray(8))
+                // The staging memory of a copy takes some objects; the path of a library would take far more.
+                val copies = { memory.copyFrom(0, bytes).also { memory.copyTo(0, bytes) } }
+                allocatedWhenWarm(1.seconds) { copies() } shouldBeLessThan ROUNDS * 2 * COPY
+            }
+        }
+
         Rounds.entries.forEach { round ->
             test("should allocate nothing in ${round.what}") {
                 NullBench().use { bench ->
@@ -40,6 +53,9 @@ class AllocationSpec :
     })
 
 private const val ROUNDS = 100_000L
+
+/** The bytes of objects that a copy of device memory can take. */
+private const val COPY = 400L
 private val threads = ManagementFactory.getThreadMXBean() as ThreadMXBean
 
 private fun allocatedIn(
@@ -148,6 +164,18 @@ private enum class Rounds(
             requests.receive(3).into(slice).into(slice)
             qp.postReceive(requests)
             check(bench.cq.poll(batch) == 3 && batch.get(2).workRequestId() == 3L)
+        }
+    }),
+    TAGS("operations on a list of tags", { bench ->
+        val srq = bench.pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(8, 1), 5, 6, bench.cq)
+        val list = checkNotNull(srq.tags())
+        val slice = bench.mr.slice()
+        Runnable {
+            val handle = list.add(1, 2, 3, slice)
+            list.addSignaled(4, 1, 2, 3, slice)
+            list.handled(1)
+            list.remove(5, handle)
+            list.sync(6)
         }
     }),
     SHARED_RECEIVE("postReceive to a shared queue, and empty polls of both kinds", { bench ->

@@ -36,6 +36,21 @@ class ImportSpec :
             NullVerbs.live() shouldBe emptyMap()
         }
 
+        test("should know two imports of one domain for the same, and those of others for strangers") {
+            NullBench().use { bench ->
+                val first = bench.context.importProtectionDomain(7)
+                val second = bench.context.importProtectionDomain(7)
+                first.sharesMemoryWith(second) shouldBe true
+                first.parentDomain().sharesMemoryWith(second) shouldBe true
+                first.sharesMemoryWith(bench.context.importProtectionDomain(8)) shouldBe false
+                first.sharesMemoryWith(bench.pd) shouldBe false
+                NullBench().use { first.sharesMemoryWith(it.context.importProtectionDomain(7)) shouldBe false }
+                second.close()
+                first.sharesMemoryWith(second) shouldBe false
+                second.sharesMemoryWith(second) shouldBe true
+            }
+        }
+
         test("should name the number of an object that does not exist") {
             NullBench().use { bench ->
                 val domain = shouldThrow<RdmaSystemException> { bench.context.importProtectionDomain(5000) }

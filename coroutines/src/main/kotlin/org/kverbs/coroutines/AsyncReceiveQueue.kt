@@ -4,11 +4,15 @@ import kotlinx.coroutines.Deferred
 import org.kverbs.MemorySlice
 import org.kverbs.ProtectionDomain
 import org.kverbs.SharedReceiveQueue
+import org.kverbs.dsl.RemoteSrq
 import org.kverbs.dsl.SharedReceiveQueueBuilder
+import org.kverbs.dsl.remote
 import org.kverbs.dsl.srq
 
 /**
- * Receives the messages of several queue pairs through one shared receive queue: `dispatcher.qp(pd, RC, srq)`.
+ * Receives the messages of several queue pairs through one shared receive queue: `dispatcher.qp(pd, RC, srq)`. A queue
+ * of XRC receives the messages that name it instead: `dispatcher.srq(pd, domain)`. Any number of coroutines can
+ * receive.
  * [Received.queuePairNumber] names the queue pair of a message. For waiting, cancellation and ownership see
  * [AsyncQueuePair].
  */
@@ -35,6 +39,13 @@ public class AsyncReceiveQueue internal constructor(
     /** Posts a receive into the whole buffer; otherwise as above. */
     public fun postReceive(into: RegisteredBuffer): Deferred<Received> = side.post(into.all(), into)
 
+    /**
+     * Returns the name by which peers reach a queue of XRC: `qp.send(local, to)`.
+     *
+     * @throws org.kverbs.UnsupportedVerbException if it is a basic queue, unless the device numbers all its queues
+     */
+    public fun remote(): RemoteSrq = queue.remote()
+
     /** Closes the queue and ends all waits. */
     override fun close(): Unit = queue.close()
 }
@@ -42,7 +53,8 @@ public class AsyncReceiveQueue internal constructor(
 /**
  * Creates a shared receive queue whose completions this dispatcher takes: `dispatcher.srq(pd) { maxWr(1024) }`.
  *
- * @throws IllegalArgumentException if the domain belongs to another context or has a thread domain
+ * @throws IllegalArgumentException if the domain belongs to another context or has a thread domain, or if the block
+ *   calls `xrc` or `tags`
  * @throws org.kverbs.RdmaSystemException if the device refuses the queue
  */
 public fun CompletionDispatcher.srq(
@@ -51,9 +63,33 @@ public fun CompletionDispatcher.srq(
 ): AsyncReceiveQueue {
     requireDispatchable(pd)
     val srq = pd.srq(block)
-    val capacity = srq.query().maxWr()
-    val polled = reserve(capacity)
-    val side = ReceiveSide(this, polled, capacity, Failures(), pd) { id, memory -> srq.postReceive(id, memory) }
-    srq.whenClosed { side.end(IllegalStateException("${srq.describe()} was closed")) }
-    return AsyncReceiveQueue(srq, side)
+    return srq.closedOnFailure {
+        require(srq.cq() == null) {
+            "the ${srq.describe()} has a completion queue of its own, which the dispatcher does not poll: leave out " +
+                "xrc and tags; dispatcher.srq(pd, domain) makes a queue of XRC"
+        }
+        val capacity = srq.query().maxWr()
+        receiveQueue(pd, srq, reserve(capacity), capacity)
+    }
 }
+
+/** Takes the completions of a new shared receive queue, whose completion queue is [room]. */
+internal fun CompletionDispatcher.receiveQueue(
+    pd: ProtectionDomain,
+    queue: SharedReceiveQueue,
+    room: PolledQueue,
+    capacity: Int,
+): AsyncReceiveQueue {
+    val side = ReceiveSide(this, room, capacity, Failures(), pd) { id, memory -> queue.postReceive(id, memory) }
+    queue.whenClosed { side.end(IllegalStateException("${queue.describe()} was closed")) }
+    return AsyncReceiveQueue(queue, side)
+}
+
+/** Runs the steps that follow the making of a queue; closes the queue if they fail. */
+internal inline fun <T> SharedReceiveQueue.closedOnFailure(steps: () -> T): T =
+    try {
+        steps()
+    } catch (e: RuntimeException) {
+        closeAll(this, cause = e)
+        throw e
+    }

@@ -15,6 +15,7 @@ import org.kverbs.dsl.ConnectedVerbs
 import org.kverbs.dsl.DatagramVerbs
 import org.kverbs.dsl.Destination
 import org.kverbs.dsl.ReadVerbs
+import org.kverbs.dsl.ReceiveVerbs
 import org.kverbs.dsl.SendScope
 import org.kverbs.dsl.Verbs
 import org.kverbs.dsl.WriteVerbs
@@ -25,8 +26,8 @@ import org.kverbs.dsl.compose
 // pins that buffer while the device can use it. `offset` counts bytes from the start of the remote memory. For waiting,
 // cancellation and errors see AsyncQueuePair.
 
-private val COMPARE_AND_SWAP = WorkCompletionOpcode.COMP_SWAP.code()
-private val FETCH_AND_ADD = WorkCompletionOpcode.FETCH_ADD.code()
+internal val COMPARE_AND_SWAP = WorkCompletionOpcode.COMP_SWAP.code()
+internal val FETCH_AND_ADD = WorkCompletionOpcode.FETCH_ADD.code()
 private val ATOMIC_WRITE = WorkCompletionOpcode.ATOMIC_WRITE.code()
 private val FLUSH = WorkCompletionOpcode.FLUSH.code()
 
@@ -87,13 +88,13 @@ public suspend fun AsyncQueuePair<WriteVerbs>.write(
     local: MemorySlice,
     to: RemoteMemory,
     offset: Long = 0,
-): Unit = sends.await(WRITE, local, local.pin, to.address(offset, local.length()), to.rkey(), 0, null)
+): Unit = sends.await(WRITE, local, local.pin, to.addressAt(offset, local.length()), to.rkey(), 0, null)
 
 /** Writes no bytes. On RC, when it returns, the peer's device has answered and the earlier writes have arrived. */
 public suspend fun AsyncQueuePair<WriteVerbs>.writeEmpty(
     to: RemoteMemory,
     offset: Long = 0,
-): Unit = sends.await(WRITE, null, null, to.address(offset, 0), to.rkey(), 0, null)
+): Unit = sends.await(WRITE, null, null, to.addressAt(offset, 0), to.rkey(), 0, null)
 
 /** Writes into the peer's memory, and completes the peer's next receive with 32 bits of immediate data. */
 public suspend fun AsyncQueuePair<WriteVerbs>.writeWithImmediate(
@@ -102,21 +103,29 @@ public suspend fun AsyncQueuePair<WriteVerbs>.writeWithImmediate(
     immediate: Int,
     offset: Long = 0,
 ): Unit =
-    sends.await(WRITE_WITH_IMMEDIATE, local, local.pin, to.address(offset, local.length()), to.rkey(), immediate, null)
+    sends.await(
+        WRITE_WITH_IMMEDIATE,
+        local,
+        local.pin,
+        to.addressAt(offset, local.length()),
+        to.rkey(),
+        immediate,
+        null,
+    )
 
 /** Writes no bytes, and completes the peer's next receive with 32 bits of immediate data. */
 public suspend fun AsyncQueuePair<WriteVerbs>.writeWithImmediate(
     to: RemoteMemory,
     immediate: Int,
     offset: Long = 0,
-): Unit = sends.await(WRITE_WITH_IMMEDIATE, null, null, to.address(offset, 0), to.rkey(), immediate, null)
+): Unit = sends.await(WRITE_WITH_IMMEDIATE, null, null, to.addressAt(offset, 0), to.rkey(), immediate, null)
 
 /** Reads from the peer's memory. The peer's program is not told. */
 public suspend fun AsyncQueuePair<ReadVerbs>.read(
     from: RemoteMemory,
     into: MemorySlice,
     offset: Long = 0,
-): Unit = sends.await(READ, into, into.pin, from.address(offset, into.length()), from.rkey(), 0, null)
+): Unit = sends.await(READ, into, into.pin, from.addressAt(offset, into.length()), from.rkey(), 0, null)
 
 /**
  * Replaces 8 bytes of the peer's memory by [swap] if they equal [compare], atomically. Their address must be a multiple
@@ -131,7 +140,7 @@ public suspend fun AsyncQueuePair<ReadVerbs>.compareAndSwap(
     offset: Long = 0,
 ): Long =
     sends.awaitResult(COMPARE_AND_SWAP) { requests, id ->
-        requests.compareAndSwap(id, on.address(offset, 8), on.rkey(), compare, swap)
+        requests.compareAndSwap(id, on.addressAt(offset, 8), on.rkey(), compare, swap)
     }
 
 /**
@@ -145,7 +154,7 @@ public suspend fun AsyncQueuePair<ReadVerbs>.fetchAndAdd(
     offset: Long = 0,
 ): Long =
     sends.awaitResult(FETCH_AND_ADD) { requests, id ->
-        requests.fetchAndAdd(id, on.address(offset, 8), on.rkey(), add)
+        requests.fetchAndAdd(id, on.addressAt(offset, 8), on.rkey(), add)
     }
 
 /**
@@ -161,7 +170,7 @@ public suspend fun AsyncQueuePair<ReadVerbs>.atomicWrite(
     offset: Long = 0,
 ): Unit =
     sends.await(ATOMIC_WRITE, null) { requests, id ->
-        requests.atomicWrite(id, to.address(offset, 8), to.rkey(), value)
+        requests.atomicWrite(id, to.addressAt(offset, 8), to.rkey(), value)
     }
 
 /**
@@ -178,7 +187,7 @@ public suspend fun AsyncQueuePair<ReadVerbs>.flush(
     length: Long = memory.length() - offset,
 ): Unit =
     sends.await(FLUSH, null) { requests, id ->
-        requests.flush(id, memory.address(offset, length), length, memory.rkey(), placement)
+        requests.flush(id, memory.addressAt(offset, length), length, memory.rkey(), placement)
     }
 
 /** Flushes the whole region or window of a peer's key, whatever its length; otherwise as [flush]. */
@@ -199,10 +208,11 @@ public suspend fun <V : Verbs> AsyncQueuePair<V>.batch(block: SendScope<V>.() ->
     sends.awaitAll { typed.compose(it, block) }
 
 /** Posts a receive, suspends until a message has arrived, and copies the message [into] the memory. */
-public suspend fun AsyncQueuePair<Verbs>.receive(into: MemorySlice): Received = receives.await(into, into.pin)
+public suspend fun AsyncQueuePair<ReceiveVerbs>.receive(into: MemorySlice): Received = receives.await(into, into.pin)
 
 /** Posts a receive, suspends until a message has arrived, and copies the message [into] the buffer. */
-public suspend fun AsyncQueuePair<Verbs>.receive(into: RegisteredBuffer): Received = receives.await(into.all(), into)
+public suspend fun AsyncQueuePair<ReceiveVerbs>.receive(into: RegisteredBuffer): Received =
+    receives.await(into.all(), into)
 
 /**
  * Posts a receive and returns at once, for a caller that must be ready before the peer sends:
@@ -216,20 +226,9 @@ public suspend fun AsyncQueuePair<Verbs>.receive(into: RegisteredBuffer): Receiv
  * @throws IllegalStateException if the receive queue is full: this function does not wait
  * @throws org.kverbs.WorkRequestException if the device refuses the receive
  */
-public fun AsyncQueuePair<Verbs>.postReceive(into: MemorySlice): Deferred<Received> = receives.post(into, into.pin)
+public fun AsyncQueuePair<ReceiveVerbs>.postReceive(into: MemorySlice): Deferred<Received> =
+    receives.post(into, into.pin)
 
 /** Posts a receive into the whole buffer; otherwise as above. */
-public fun AsyncQueuePair<Verbs>.postReceive(into: RegisteredBuffer): Deferred<Received> =
+public fun AsyncQueuePair<ReceiveVerbs>.postReceive(into: RegisteredBuffer): Deferred<Received> =
     receives.post(into.all(), into)
-
-private fun RemoteMemory.address(
-    offset: Long,
-    length: Long,
-): Long {
-    if (offset < 0 || length > length() - offset) {
-        throw IndexOutOfBoundsException(
-            "$length bytes at offset $offset reach beyond the remote memory of ${length()} bytes",
-        )
-    }
-    return address() + offset
-}

@@ -4,8 +4,8 @@ import org.kverbs.cm.ConnectionParameters
 import org.kverbs.cm.PortSpace
 import org.kverbs.dsl.QueuePairSettings
 import org.kverbs.dsl.RdmaDsl
+import org.kverbs.dsl.ReceiveVerbs
 import org.kverbs.dsl.Transport
-import org.kverbs.dsl.Verbs
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
@@ -14,7 +14,7 @@ import kotlin.time.Duration.Companion.seconds
 public class ConnectionBuilder internal constructor() {
     internal var queuePair: QueuePairSettings.() -> Unit = {}
         private set
-    internal var prepared: (AsyncQueuePair<Verbs>) -> Unit = {}
+    internal var prepared: (AsyncQueuePair<ReceiveVerbs>) -> Unit = {}
         private set
     internal var timeout: Duration = 10.seconds
         private set
@@ -36,7 +36,7 @@ public class ConnectionBuilder internal constructor() {
      * and the peer cannot send yet. If a message finds no receive, InfiniBand and RoCE send it again, iWARP ends the
      * connection, and a datagram is lost. The function must not block; its exception ends the attempt to connect.
      */
-    public fun prepared(block: (queuePair: AsyncQueuePair<Verbs>) -> Unit) {
+    public fun prepared(block: (queuePair: AsyncQueuePair<ReceiveVerbs>) -> Unit) {
         prepared = block
     }
 
@@ -72,7 +72,7 @@ public class ConnectionBuilder internal constructor() {
         this.parameters = parameters
     }
 
-    internal fun <V : Verbs> setUp(
+    internal fun <V : ReceiveVerbs> setUp(
         transport: Transport<V>,
         portSpace: PortSpace = PortSpace.TCP,
     ): SetUp<AsyncQueuePair<V>> =

@@ -50,20 +50,30 @@ public suspend fun AsyncQueuePair<ConnectedVerbs>.connectOver(
     note: String = "",
     options: ConnectOptions = ConnectOptions.DEFAULTS,
     prepared: () -> Unit = {},
+): String =
+    exchangeOver(socket, note, endpoint(options)) {
+        connect(it, options)
+        prepared()
+    }
+
+/** Exchanges the endpoints and the notes over a socket, and confirms when [connect] has returned at both ends. */
+internal suspend fun exchangeOver(
+    socket: SocketChannel,
+    note: String,
+    endpoint: QueuePairEndpoint,
+    connect: (QueuePairEndpoint) -> Unit,
 ): String {
     val mine = note.encodeToByteArray()
     require(
         '\n' !in note && mine.size <= LONGEST_LINE,
     ) { "a note of ${mine.size} bytes can't be sent: give one line of at most $LONGEST_LINE bytes" }
-    val ours = endpoint(options).toText()
     try {
         return runInterruptible(Dispatchers.IO) {
-            socket.sendLine(ours.encodeToByteArray())
+            socket.sendLine(endpoint.toText().encodeToByteArray())
             socket.sendLine(mine)
             val theirs = socket.line()
             val told = socket.line()
-            connect(endpointOf(theirs, socket), options)
-            prepared()
+            connect(endpointOf(theirs, socket))
             socket.sendLine(READY.encodeToByteArray())
             val last = socket.line()
             if (last != READY) {

@@ -27,6 +27,7 @@ internal enum class SendOperation(
      * @param address the peer's address, if the operation has one, with [rkey]; [rkey] is also the key to invalidate
      * @param immediate 32 bits in host byte order, if the operation has them
      * @param to the destination of a datagram
+     * @param srq the number of the peer's shared receive queue over XRC, or [NO_QUEUE]
      */
     fun write(
         requests: SendRequests,
@@ -36,6 +37,7 @@ internal enum class SendOperation(
         rkey: Int,
         immediate: Int,
         to: Destination?,
+        srq: Int,
     ) {
         when (this) {
             SEND -> requests.send(id)
@@ -47,5 +49,11 @@ internal enum class SendOperation(
         }
         if (local != null) requests.from(local) // a read fills the same entry
         if (to != null) requests.to(to.address, to.queuePairNumber, to.qkey)
+        if (srq != NO_QUEUE) requests.toSharedReceiveQueue(srq)
+    }
+
+    companion object {
+        /** Stands for the number of a shared receive queue where the transport has none. No queue has this number. */
+        const val NO_QUEUE: Int = Int.MIN_VALUE
     }
 }

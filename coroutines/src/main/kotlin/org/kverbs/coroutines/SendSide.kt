@@ -56,6 +56,7 @@ internal class SendSide(
      * @param local the bytes of this side; null for none
      * @param address the peer's address, with [rkey] and [immediate] if the operation has them
      * @param to the destination of a datagram
+     * @param srq the number of the peer's shared receive queue over XRC
      */
     suspend fun await(
         operation: SendOperation,
@@ -65,13 +66,14 @@ internal class SendSide(
         rkey: Int,
         immediate: Int,
         to: Destination?,
+        srq: Int = SendOperation.NO_QUEUE,
     ) {
         // Only tail calls: a suspend function that goes on after a call allocates an object each time.
-        if (credits.tryAcquire(1)) return start(operation, local, pin, address, rkey, immediate, to)
+        if (credits.tryAcquire(1)) return start(operation, local, pin, address, rkey, immediate, to, srq)
         return await(
             operation.code,
             pin,
-        ) { requests, id -> operation.write(requests, id, local, address, rkey, immediate, to) }
+        ) { requests, id -> operation.write(requests, id, local, address, rkey, immediate, to, srq) }
     }
 
     // Generic instead of Unit: for an inlined block of type Unit the compiler does not recognise the tail call.
@@ -83,7 +85,8 @@ internal class SendSide(
         rkey: Int,
         immediate: Int,
         to: Destination?,
-    ): T = suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to) }
+        srq: Int,
+    ): T = suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to, srq) }
 
     private fun post(
         waiter: Any,
@@ -94,12 +97,13 @@ internal class SendSide(
         rkey: Int,
         immediate: Int,
         to: Destination?,
+        srq: Int,
     ): Unit =
         post(
             waiter,
             operation.code,
             pin,
-        ) { requests, id -> operation.write(requests, id, local, address, rkey, immediate, to) }
+        ) { requests, id -> operation.write(requests, id, local, address, rkey, immediate, to, srq) }
 
     /** Posts one request that [write] writes with the given id, and suspends until it has completed. */
     suspend fun await(

@@ -342,7 +342,7 @@ class AsyncQueuePairSpec :
                 untouched.mismatch(untouched.asSlice(4)) shouldBe 65536 - 8
                 shouldThrow<IndexOutOfBoundsException> {
                     ends.client.qp.writeEmpty(to = remote, offset = 65537)
-                }.message shouldBe "0 bytes at offset 65537 reach beyond the remote memory of 65536 bytes"
+                }.message shouldBe "offset 65537 is outside the remote memory of 65536 bytes"
             }
         }
 

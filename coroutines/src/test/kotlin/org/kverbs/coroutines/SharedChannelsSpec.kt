@@ -30,6 +30,7 @@ import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AsyncEventType
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.dsl.KiB
+import org.kverbs.dsl.ReceiveVerbs
 import org.kverbs.dsl.get
 import org.kverbs.dsl.modify
 import org.kverbs.embedded.EmbeddedFabric
@@ -48,7 +49,7 @@ private class Served(
         client.connectMessages(server.address) { channel { slotSize(bytes.toLong()) } }
 
     /** A client that does not follow the protocol. */
-    suspend fun connectRaw(ready: (AsyncQueuePair<*>) -> Unit): RdmaConnection =
+    suspend fun connectRaw(ready: (AsyncQueuePair<ReceiveVerbs>) -> Unit): RdmaConnection =
         client.connect(server.address) {
             privateData(ChannelHello(16, bytes, Long.MAX_VALUE).toBytes())
             prepared { ready(it) }

@@ -90,12 +90,23 @@ public fun ProtectionDomain.srq(block: SharedReceiveQueueBuilder.() -> Unit): Sh
     val tagged = settings.tagged
     val srq =
         when {
-            xrc != null -> sharedReceiveQueue(attributes, xrc.domain, xrc.cq)
-            tagged != null -> sharedReceiveQueue(attributes, tagged.maxTags, tagged.maxOperations, tagged.cq)
-            else -> sharedReceiveQueue(attributes)
+            xrc != null -> {
+                sharedReceiveQueue(attributes, xrc.domain, xrc.choose(attributes.maxWr()))
+            }
+
+            tagged != null -> {
+                val cq = tagged.choose(attributes.maxWr() + tagged.maxTags + tagged.maxOperations)
+                sharedReceiveQueue(attributes, tagged.maxTags, tagged.maxOperations, cq)
+            }
+
+            else -> {
+                sharedReceiveQueue(attributes)
+            }
         }
-    if (attributes.limit() > 0) srq.limit(attributes.limit())
-    return srq
+    return srq.closingOnFailure {
+        if (attributes.limit() > 0) it.limit(attributes.limit())
+        it
+    }
 }
 
 /** Makes an address handle: `pd.addressHandle { port(1); globalRoute(gid, 1) }` (ibv_create_ah). */

@@ -119,9 +119,13 @@ public open class QueuePairSettings internal constructor() {
     internal fun build(type: QueuePairType): QueuePairInitAttributes {
         spreading?.let { return it.build(type) }
         requireNoReceiveQueueBesideShared()
+        val hasReceives = srq == null && type != QueuePairType.XRC_SEND
+        require(type != QueuePairType.XRC_SEND || (maxRecvWr == null && maxRecvSge == null)) {
+            "an XRC_SEND queue pair receives nothing: leave out maxRecvWr and maxRecvSge"
+        }
         val defaults = QueuePairInitAttributes.DEFAULT_CAPABILITIES
         val maxSendWr = maxSendWr ?: defaults.maxSendWr()
-        val maxReceives = if (srq == null) maxRecvWr ?: defaults.maxRecvWr() else 0
+        val maxReceives = if (hasReceives) maxRecvWr ?: defaults.maxRecvWr() else 0
         val chosen = if (sendCq == null || recvCq == null) chooseCq?.invoke(maxSendWr, maxReceives) else null
         val sends = requireNotNull(sendCq ?: chosen) { "sendCq is missing: say sendCq(cq)" }
         val receives = recvCq ?: chosen ?: sends
@@ -130,7 +134,7 @@ public open class QueuePairSettings internal constructor() {
                 maxSendWr,
                 maxReceives,
                 maxSendSge,
-                if (srq == null) maxRecvSge ?: defaults.maxRecvSge() else 0,
+                if (hasReceives) maxRecvSge ?: defaults.maxRecvSge() else 0,
                 maxInlineData,
             )
         return QueuePairInitAttributes(type, sends, receives, srq, capabilities, signalAll, extended, features)

@@ -11,3 +11,6 @@ public value class RemoteSrq(
     /** The number of the queue, 24 bits. */
     public val number: Int,
 )
+
+/** Returns the name of this queue for the peers' operations over XRC; errors as [SharedReceiveQueue.number]. */
+public fun SharedReceiveQueue.remote(): RemoteSrq = RemoteSrq(number())

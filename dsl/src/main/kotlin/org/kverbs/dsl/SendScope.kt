@@ -1,5 +1,6 @@
 package org.kverbs.dsl
 
+import org.kverbs.AddressHandle
 import org.kverbs.MemorySlice
 import org.kverbs.SendRequests
 import org.kverbs.internal.WorkRequestArena
@@ -48,6 +49,34 @@ public value class SendScope<out V : Verbs>
         public fun <R : Verbs> SendRequest<R>.and(buffer: MemorySlice): SendRequest<R> {
             arena().requireLast(ticket)
             requests.from(buffer)
+            return this
+        }
+
+        /**
+         * Names the peer of a request that needs one, whatever its operation: for a queue pair of a driver, such as SRD
+         * of EFA, where `qp.post { write(local, to = remote).toPeer(destination) }` reaches any peer.
+         *
+         * @throws IllegalStateException as [and]
+         */
+        public fun SendRequest<AnyVerbs>.toPeer(destination: Destination): SendRequest<AnyVerbs> {
+            arena().requireLast(ticket)
+            requests.to(destination.address, destination.queuePairNumber, destination.qkey)
+            return this
+        }
+
+        /**
+         * Names the DC target of a request of an mlx5 initiator, by the path to it, its number and its access key of 64
+         * bits.
+         *
+         * @throws IllegalStateException as [and]
+         */
+        public fun SendRequest<AnyVerbs>.toTarget(
+            path: AddressHandle,
+            number: Int,
+            accessKey: Long,
+        ): SendRequest<AnyVerbs> {
+            arena().requireLast(ticket)
+            requests.to(path, number, accessKey)
             return this
         }
 

@@ -218,19 +218,3 @@ public fun MemoryWindow.nextRkey(): Int = MemoryWindow.nextRkey(rkey())
 internal fun <V : Verbs> begun(requests: SendRequests) = SendRequest<V>(WorkRequestArena.DOOR.of(requests).lastTicket())
 
 internal const val ATOMIC_BYTES = Long.SIZE_BYTES.toLong()
-
-/** The address of [offset], from where [count] bytes are within this memory. */
-internal fun RemoteMemory.addressAt(
-    offset: Long,
-    count: Long,
-): Long {
-    if (offset !in 0..length()) {
-        throw IndexOutOfBoundsException("offset $offset is outside the remote memory of ${length()} bytes")
-    }
-    if (count > length() - offset) {
-        throw IndexOutOfBoundsException(
-            "$count bytes at offset $offset reach beyond the remote memory of ${length()} bytes",
-        )
-    }
-    return address() + offset
-}

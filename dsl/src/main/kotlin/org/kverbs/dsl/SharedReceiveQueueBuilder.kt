@@ -43,8 +43,17 @@ public class SharedReceiveQueueBuilder internal constructor() {
     public fun xrc(
         domain: XrcDomain,
         cq: CompletionQueue,
+    ): Unit = xrc(domain) { cq }
+
+    /**
+     * Makes it a queue of XRC whose completion queue is chosen when the size is known. [choose] gets the number of
+     * receives that can be posted.
+     */
+    public fun xrc(
+        domain: XrcDomain,
+        choose: (receives: Int) -> CompletionQueue,
     ) {
-        xrc = XrcQueue(domain, cq)
+        xrc = XrcQueue(domain, choose)
     }
 
     /**
@@ -58,8 +67,18 @@ public class SharedReceiveQueueBuilder internal constructor() {
         maxTags: Int,
         cq: CompletionQueue,
         maxOperations: Int = maxTags,
+    ): Unit = tags(maxTags, maxOperations) { cq }
+
+    /**
+     * Makes it a queue with tag matching whose completion queue is chosen when the sizes are known. [choose] gets the
+     * most completions that can be outstanding: of the receives, of the buffers with a tag and of the operations.
+     */
+    public fun tags(
+        maxTags: Int,
+        maxOperations: Int = maxTags,
+        choose: (completions: Int) -> CompletionQueue,
     ) {
-        tagged = TaggedQueue(maxTags, maxOperations, cq)
+        tagged = TaggedQueue(maxTags, maxOperations, choose)
     }
 
     internal fun build(): SharedReceiveQueueAttributes {
@@ -76,12 +95,12 @@ public class SharedReceiveQueueBuilder internal constructor() {
 /** What a queue of XRC has besides. */
 internal class XrcQueue(
     val domain: XrcDomain,
-    val cq: CompletionQueue,
+    val choose: (Int) -> CompletionQueue,
 )
 
 /** What a queue with tag matching has besides. */
 internal class TaggedQueue(
     val maxTags: Int,
     val maxOperations: Int,
-    val cq: CompletionQueue,
+    val choose: (Int) -> CompletionQueue,
 )

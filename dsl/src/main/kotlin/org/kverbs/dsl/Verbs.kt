@@ -6,11 +6,11 @@ package org.kverbs.dsl
  */
 public sealed interface Verbs
 
-/** Messages over a connection, without an address: RC and UC. */
-public sealed interface ConnectedVerbs : Verbs
-
 /** Receives of the queue pair's own or of a basic shared queue: RC, UC and UD. */
 public sealed interface ReceiveVerbs : Verbs
+
+/** Messages over a connection, without an address: RC and UC. */
+public sealed interface ConnectedVerbs : ReceiveVerbs
 
 /** Memory windows, which are bound and invalidated on this side: RC, UC and XRC. */
 public sealed interface WindowVerbs : Verbs
@@ -25,7 +25,7 @@ public sealed interface WriteVerbs : WindowVerbs
 public sealed interface ReadVerbs : FenceVerbs
 
 /** Messages with an address: UD. */
-public sealed interface DatagramVerbs : Verbs
+public sealed interface DatagramVerbs : ReceiveVerbs
 
 /** Messages, writes, reads and atomics that name a shared receive queue of the peer: XRC. */
 public sealed interface SharedQueueVerbs :
@@ -35,20 +35,16 @@ public sealed interface SharedQueueVerbs :
 /** The operations of a reliable connection. */
 public sealed interface RcVerbs :
     ConnectedVerbs,
-    ReceiveVerbs,
     WriteVerbs,
     ReadVerbs
 
 /** The operations of an unreliable connection. */
 public sealed interface UcVerbs :
     ConnectedVerbs,
-    ReceiveVerbs,
     WriteVerbs
 
 /** The operations of unreliable datagrams. */
-public sealed interface UdVerbs :
-    ReceiveVerbs,
-    DatagramVerbs
+public sealed interface UdVerbs : DatagramVerbs
 
 /** The operations of the sending end of an extended reliable connection. */
 public sealed interface XrcVerbs : SharedQueueVerbs

@@ -15,16 +15,10 @@ import org.kverbs.attributes.WorkQueueState
  */
 public fun ProtectionDomain.workQueue(block: WorkQueueBuilder.() -> Unit): WorkQueue {
     val settings = WorkQueueBuilder().apply(block)
-    val queue = workQueue(settings.build())
-    if (settings.isReady) {
-        try {
-            queue.modify(WorkQueueState.RDY)
-        } catch (e: Throwable) {
-            queue.close()
-            throw e
-        }
+    return workQueue(settings.build()).closingOnFailure {
+        if (settings.isReady) it.modify(WorkQueueState.RDY)
+        it
     }
-    return queue
 }
 
 /**

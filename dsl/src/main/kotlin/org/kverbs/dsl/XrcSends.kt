@@ -2,7 +2,6 @@ package org.kverbs.dsl
 
 import org.kverbs.MemorySlice
 import org.kverbs.RemoteMemory
-import org.kverbs.SendRequests
 import java.lang.foreign.MemorySegment
 
 // The operations of Sends.kt over XRC. Each names the peer's shared receive queue: a message takes one of its receives,
@@ -13,20 +12,20 @@ public fun <V : SharedQueueVerbs> SendScope<V>.send(
     local: MemorySlice,
     srq: RemoteSrq,
     id: Long = 0,
-): SendRequest<V> = toQueue(srq, requests.send(id).from(local))
+): SendRequest<V> = toQueue(srq) { send(local, id) }
 
 /** Sends a message of no bytes. */
 public fun <V : SharedQueueVerbs> SendScope<V>.sendEmpty(
     srq: RemoteSrq,
     id: Long = 0,
-): SendRequest<V> = toQueue(srq, requests.send(id))
+): SendRequest<V> = toQueue(srq) { sendEmpty(id) }
 
 /** Sends a message whose bytes travel in the request itself, so that they may change at once; see `maxInlineData`. */
 public fun <V : SharedQueueVerbs> SendScope<V>.sendInline(
     bytes: MemorySegment,
     srq: RemoteSrq,
     id: Long = 0,
-): SendRequest<V> = toQueue(srq, requests.send(id).inline(bytes))
+): SendRequest<V> = toQueue(srq) { sendInline(bytes, id) }
 
 /** Sends a message with 32 bits that arrive in the peer's completion. */
 public fun <V : SharedQueueVerbs> SendScope<V>.sendWithImmediate(
@@ -34,14 +33,14 @@ public fun <V : SharedQueueVerbs> SendScope<V>.sendWithImmediate(
     srq: RemoteSrq,
     immediate: Int,
     id: Long = 0,
-): SendRequest<V> = toQueue(srq, requests.sendWithImmediate(id, immediate).from(local))
+): SendRequest<V> = toQueue(srq) { sendWithImmediate(local, immediate, id) }
 
 /** Sends a message of no bytes with 32 bits that arrive in the peer's completion. */
 public fun <V : SharedQueueVerbs> SendScope<V>.sendWithImmediate(
     srq: RemoteSrq,
     immediate: Int,
     id: Long = 0,
-): SendRequest<V> = toQueue(srq, requests.sendWithImmediate(id, immediate))
+): SendRequest<V> = toQueue(srq) { sendWithImmediate(immediate, id) }
 
 /** Writes into the peer's memory: `write(local, to = remote, srq = queue)`. */
 public fun <V : SharedQueueVerbs> SendScope<V>.write(
@@ -50,7 +49,7 @@ public fun <V : SharedQueueVerbs> SendScope<V>.write(
     srq: RemoteSrq,
     offset: Long = 0,
     id: Long = 0,
-): SendRequest<V> = toQueue(srq, requests.write(id, to.addressAt(offset, local.length()), to.rkey()).from(local))
+): SendRequest<V> = toQueue(srq) { write(local, to, offset, id) }
 
 /** Writes bytes that travel in the request itself, so that they may change at once. */
 public fun <V : SharedQueueVerbs> SendScope<V>.writeInline(
@@ -59,7 +58,7 @@ public fun <V : SharedQueueVerbs> SendScope<V>.writeInline(
     srq: RemoteSrq,
     offset: Long = 0,
     id: Long = 0,
-): SendRequest<V> = toQueue(srq, requests.write(id, to.addressAt(offset, bytes.byteSize()), to.rkey()).inline(bytes))
+): SendRequest<V> = toQueue(srq) { writeInline(bytes, to, offset, id) }
 
 /** Writes no bytes: its success says that the peer's device answers and that the writes before it have arrived. */
 public fun <V : SharedQueueVerbs> SendScope<V>.writeEmpty(
@@ -67,7 +66,7 @@ public fun <V : SharedQueueVerbs> SendScope<V>.writeEmpty(
     srq: RemoteSrq,
     offset: Long = 0,
     id: Long = 0,
-): SendRequest<V> = toQueue(srq, requests.write(id, to.addressAt(offset, 0), to.rkey()))
+): SendRequest<V> = toQueue(srq) { writeEmpty(to, offset, id) }
 
 /** Writes into the peer's memory and completes the next receive request of its queue with 32 bits. */
 public fun <V : SharedQueueVerbs> SendScope<V>.writeWithImmediate(
@@ -77,10 +76,7 @@ public fun <V : SharedQueueVerbs> SendScope<V>.writeWithImmediate(
     immediate: Int,
     offset: Long = 0,
     id: Long = 0,
-): SendRequest<V> {
-    val address = to.addressAt(offset, local.length())
-    return toQueue(srq, requests.writeWithImmediate(id, address, to.rkey(), immediate).from(local))
-}
+): SendRequest<V> = toQueue(srq) { writeWithImmediate(local, to, immediate, offset, id) }
 
 /** Writes no bytes and completes the next receive request of the peer's queue with 32 bits. */
 public fun <V : SharedQueueVerbs> SendScope<V>.writeWithImmediate(
@@ -89,7 +85,7 @@ public fun <V : SharedQueueVerbs> SendScope<V>.writeWithImmediate(
     immediate: Int,
     offset: Long = 0,
     id: Long = 0,
-): SendRequest<V> = toQueue(srq, requests.writeWithImmediate(id, to.addressAt(offset, 0), to.rkey(), immediate))
+): SendRequest<V> = toQueue(srq) { writeWithImmediate(to, immediate, offset, id) }
 
 /** Reads the peer's memory: `read(remote, into = local, srq = queue)`. */
 public fun <V : SharedQueueVerbs> SendScope<V>.read(
@@ -98,7 +94,7 @@ public fun <V : SharedQueueVerbs> SendScope<V>.read(
     srq: RemoteSrq,
     offset: Long = 0,
     id: Long = 0,
-): SendRequest<V> = toQueue(srq, requests.read(id, from.addressAt(offset, into.length()), from.rkey()).into(into))
+): SendRequest<V> = toQueue(srq) { read(from, into, offset, id) }
 
 /**
  * If the peer's 8 bytes equal [compare] they become [swap]; what was there comes [into] 8 bytes here, in host order.
@@ -111,10 +107,7 @@ public fun <V : SharedQueueVerbs> SendScope<V>.compareAndSwap(
     srq: RemoteSrq,
     offset: Long = 0,
     id: Long = 0,
-): SendRequest<V> {
-    val address = on.addressAt(offset, ATOMIC_BYTES)
-    return toQueue(srq, requests.compareAndSwap(id, address, on.rkey(), compare, swap).into(into))
-}
+): SendRequest<V> = toQueue(srq) { compareAndSwap(on, compare, swap, into, offset, id) }
 
 /** Adds to the peer's 8 bytes; what was there comes [into] 8 bytes here, in host order. */
 public fun <V : SharedQueueVerbs> SendScope<V>.fetchAndAdd(
@@ -124,10 +117,13 @@ public fun <V : SharedQueueVerbs> SendScope<V>.fetchAndAdd(
     srq: RemoteSrq,
     offset: Long = 0,
     id: Long = 0,
-): SendRequest<V> =
-    toQueue(srq, requests.fetchAndAdd(id, on.addressAt(offset, ATOMIC_BYTES), on.rkey(), add).into(into))
+): SendRequest<V> = toQueue(srq) { fetchAndAdd(on, add, into, offset, id) }
 
-private fun <V : SharedQueueVerbs> toQueue(
+/** Adds an operation of RC, and names the peer's queue for it. */
+private inline fun <V : SharedQueueVerbs> SendScope<V>.toQueue(
     srq: RemoteSrq,
-    requests: SendRequests,
-): SendRequest<V> = begun(requests.toSharedReceiveQueue(srq.number))
+    operation: SendScope<RcVerbs>.() -> Unit,
+): SendRequest<V> {
+    SendScope<RcVerbs>(requests).operation()
+    return begun(requests.toSharedReceiveQueue(srq.number))
+}

@@ -58,6 +58,53 @@ internal class QueuePairBuilderSpec :
             }
         }
 
+        test("should give the sending end of XRC no receives, and refuse to be asked for some") {
+            onDomain { pd, cq ->
+                var room = -1
+                pd.qp(XRC_SEND) {
+                    cq { _, receives ->
+                        room = receives
+                        cq
+                    }
+                }
+                room shouldBe 0
+                val refused =
+                    listOf<QueuePairSettings.() -> Unit>({ maxRecvWr(1) }, { maxRecvSge(1) }).map { receives ->
+                        refusal {
+                            pd.qp(XRC_SEND) {
+                                cq(cq)
+                                receives()
+                            }
+                        }
+                    }
+                refused.distinct() shouldBe
+                    listOf("an XRC_SEND queue pair receives nothing: leave out maxRecvWr and maxRecvSge")
+            }
+        }
+
+        test("should build attributes for the calls of drivers, of their type unless told otherwise") {
+            onDomain { pd, cq ->
+                val shared = pd.srq { maxWr(4) }
+                val attributes =
+                    queuePairAttributes {
+                        cq(cq)
+                        srq(shared)
+                        maxSendWr(7)
+                    }
+                attributes.type() shouldBe QueuePairType.DRIVER
+                listOf(attributes.recvCq(), attributes.srq()) shouldBe listOf(cq, shared)
+                attributes.capabilities().maxSendWr() shouldBe 7
+                val reliable =
+                    queuePairAttributes {
+                        type(RC)
+                        cq(cq)
+                    }
+                reliable.type() shouldBe QueuePairType.RC
+                refusal { queuePairAttributes { } } shouldBe "sendCq is missing: say sendCq(cq)"
+                completionQueueAttributes { entries(12) }.entries() shouldBe 12
+            }
+        }
+
         test("should complete receives where sends do, unless told otherwise") {
             onDomain { pd, cq ->
                 val qp =

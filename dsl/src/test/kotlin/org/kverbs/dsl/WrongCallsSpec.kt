@@ -65,6 +65,12 @@ private val cases =
             post("XRC_SEND", "write(local, to = remote, srq = RemoteSrq(1)).fence()"),
         ),
         Case(
+            "a peer named by a request of RC",
+            post("RC", "write(local, to = remote).toPeer(peer)"),
+            NO_RECEIVER,
+            "pd.qp { type(RC); cq(cq) }.post { write(local, to = remote).toPeer(peer).signaled() }",
+        ),
+        Case(
             "a receive on the sending end of XRC",
             "pd.qp(XRC_SEND) { cq(cq) }.postReceive(local)",
             NO_RECEIVER,

@@ -22,6 +22,7 @@ import org.kverbs.attributes.QueuePairType.RAW_PACKET
 import org.kverbs.dsl.destination
 import org.kverbs.dsl.ethernet
 import org.kverbs.dsl.flow
+import org.kverbs.dsl.flowCounters
 import org.kverbs.dsl.ipv4
 import org.kverbs.dsl.ipv6
 import org.kverbs.dsl.tcp
@@ -38,6 +39,21 @@ private const val UDP = 17
 /** Checks raw packet queue pairs, and the rules by which they receive frames. */
 internal class FlowSpec :
     ContractSpec({
+        case("should count the packets and bytes of a rule, in the order of the block", FLOW_STEERING, FLOW_COUNTERS) {
+            val (sender, receiver) = frameEnds(2)
+            val counters = context.flowCounters { count(FlowCounter.BYTES, FlowCounter.PACKETS) }
+            receiver.qp.flow {
+                ethernet { destination(MINE) }
+                count(counters)
+            }
+            receiver.receive(1)
+            sender.transmit(ethernet(MINE, 0x88b5, pattern(60)))
+            receiver.cq.takeOne().isSuccess shouldBe true
+            val (bytes, packets) = counters.read(2).toList()
+            (bytes >= 60) shouldBe true
+            packets shouldBe 1
+        }
+
         case("should give a frame to the queue pair whose rule matches, and none before there is one", FLOW_STEERING) {
             val (sender, receiver) = frameEnds(2)
             receiver.receive(1)

@@ -51,6 +51,8 @@ internal class ImportSpec :
                 val first = twin.importProtectionDomain(pd.kernelHandle())
                 val second = twin.importProtectionDomain(pd.kernelHandle())
                 second.kernelHandle() shouldBe pd.kernelHandle()
+                first.sharesMemoryWith(second) shouldBe true
+                first.sharesMemoryWith(twin.protectionDomain()) shouldBe false
                 val one = first.importRegion(number, region.remote().address())
                 second.importRegion(number, region.remote().address())
                 first.close()
@@ -134,6 +136,24 @@ internal class ImportSpec :
             duplicate shouldNotBe context.commandDescriptor()
             context.device().importContext(duplicate).close()
             shouldThrow<RdmaSystemException> { context.device().importContext(duplicate) }
+        }
+
+        case("should bind a window of one import to a region of another import of the domain", IMPORT, MEMORY_WINDOWS) {
+            context.twin().use { twin ->
+                val region = memory(4096, LOCAL_WRITE, MW_BIND)
+                val imported =
+                    twin
+                        .importProtectionDomain(pd.kernelHandle())
+                        .importRegion(region.kernelHandle(), region.remote().address())
+                val domain = twin.importProtectionDomain(pd.kernelHandle())
+                val cq = twin.completionQueue(CompletionQueueAttributes.of(16))
+                val a = End(domain.queuePair(QueuePairInitAttributes.of(RC, cq)), cq, imported)
+                linked(a = a)
+                val window = domain.memoryWindow(MemoryWindowType.TYPE_2)
+                val key = MemoryWindow.nextRkey(window.rkey())
+                a.post { bind(4, window, key, imported.slice(0, 64), REMOTE_WRITE.bit()).signaled() }
+                cq.takeOne().status() shouldBe WorkCompletionStatus.SUCCESS
+            }
         }
     })
 

@@ -185,6 +185,21 @@ internal class TagMatchingSpec :
                 "RC queue pairs only"
         }
 
+        case("should keep the places of operations until one that asks for a completion is polled", TAG_MATCHING) {
+            val ends = tagged(maxOperations = 4)
+            val buffer = ends.mr.slice(0, 10)
+            repeat(3) { ends.tags.add(1, 1, -1, buffer) }
+            ends.tags.addSignaled(7, 1, 1, -1, buffer)
+            repeat(2) {
+                shouldThrow<RdmaSystemException> { ends.tags.add(1, 1, -1, buffer) }.errnoName() shouldBe "ENOMEM"
+                shouldThrow<RdmaSystemException> { ends.tags.sync(8) }.errnoName() shouldBe "ENOMEM"
+            }
+            ends.take().workRequestId() shouldBe 7
+            repeat(4) { ends.tags.add(1, 1, -1, buffer) }
+            // No operation asks for a completion any more, and none can.
+            shouldThrow<RdmaSystemException> { ends.tags.sync(9) }.errnoName() shouldBe "ENOMEM"
+        }
+
         case("should close the queue pairs before the queue, and the queue before its completion queue", TAG_MATCHING) {
             val ends = tagged()
             val list = ends.tags
@@ -243,9 +258,12 @@ private class TaggedEnds(
     fun take(): WorkCompletion = cq.takeOne()
 }
 
-private fun Bench.tagged(maxTags: Int = 16): TaggedEnds {
+private fun Bench.tagged(
+    maxTags: Int = 16,
+    maxOperations: Int = 16,
+): TaggedEnds {
     val cq = context.completionQueue(CompletionQueueAttributes.of(64).with(TAG_INFO))
-    val srq = pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(16, 1), maxTags, 16, cq)
+    val srq = pd.sharedReceiveQueue(SharedReceiveQueueAttributes.of(16, 1), maxTags, maxOperations, cq)
     val (sender, receiver) = linked(b = end(srq = srq))
     return TaggedEnds(sender, receiver, srq, cq)
 }

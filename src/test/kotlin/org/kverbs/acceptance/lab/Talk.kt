@@ -23,7 +23,7 @@ import org.kverbs.coroutines.connectDatagrams
 import org.kverbs.coroutines.joinMulticast
 import org.kverbs.coroutines.postReceive
 import org.kverbs.coroutines.rdmaHost
-import org.kverbs.dsl.Verbs
+import org.kverbs.dsl.ReceiveVerbs
 import org.kverbs.dsl.get
 import java.net.InetAddress
 import java.net.InetSocketAddress
@@ -77,7 +77,7 @@ internal class Talk(
     /** The memory of this side's queue pair, made with its first receives. */
     lateinit var memory: MemoryRegion
         private set
-    private lateinit var queuePair: AsyncQueuePair<Verbs>
+    private lateinit var queuePair: AsyncQueuePair<ReceiveVerbs>
     private val waiting = ArrayDeque<Deferred<Received>>()
 
     /** Posts a receive; [received] waits for them in order. */

@@ -20,6 +20,7 @@ import org.kverbs.dsl.ConnectedVerbs
 import org.kverbs.dsl.Destination
 import org.kverbs.dsl.QueuePairSettings
 import org.kverbs.dsl.RC
+import org.kverbs.dsl.ReceiveVerbs
 import org.kverbs.dsl.UC
 import org.kverbs.dsl.UD
 import kotlin.time.TimeSource
@@ -98,7 +99,7 @@ internal class SuspendingEnd(
 
     /** The functions that differ with the type of the queue pair. */
     private class Queue(
-        val qp: AsyncQueuePair<*>,
+        val qp: AsyncQueuePair<ReceiveVerbs>,
         val connect: (QueuePairEndpoint) -> Unit,
         val send: suspend () -> Unit,
     )

@@ -323,7 +323,7 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public TagVerbs tags() {
-        return new NativeTags(tables);
+        return new NativeTags(tables); // each list keeps its own
     }
 
     @Override

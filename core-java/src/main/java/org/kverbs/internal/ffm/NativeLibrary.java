@@ -57,7 +57,10 @@ final class NativeLibrary {
 
         /** Returns whether the loaded library has this function. */
         boolean isPresent() {
-            return symbols.find(symbol).isPresent();
+            if (address.address() == 0) {
+                symbols.find(symbol).ifPresent(found -> address = found);
+            }
+            return address.address() != 0;
         }
 
         /**

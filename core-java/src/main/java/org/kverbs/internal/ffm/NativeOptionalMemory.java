@@ -14,6 +14,10 @@ final class NativeOptionalMemory implements OptionalMemoryVerbs {
     private final Libibverbs verbs;
     private final long context;
     private final ContextTables tables;
+    /** The last functions that turned out to be the driver's, so that not every copy asks the dynamic linker. */
+    private volatile long copyTo;
+
+    private volatile long copyFrom;
 
     NativeOptionalMemory(Libibverbs verbs, long context, ContextTables tables) {
         this.verbs = verbs;
@@ -62,8 +66,13 @@ final class NativeOptionalMemory implements OptionalMemoryVerbs {
     // man 3 ibv_alloc_dm: 0 or errno
     @Override
     public int copyToDeviceMemory(long dm, long offset, MemorySegment source) {
-        MemorySegment function = ofDriver(dm, IbvDm.MEMCPY_TO_DM);
-        return function.address() == 0
+        MemorySegment function = MemorySegment.ofAddress(Memory.getLong(dm + IbvDm.MEMCPY_TO_DM));
+        boolean isKnown = function.address() != 0 && function.address() == copyTo;
+        if (!isKnown && isOfDriver(function)) {
+            isKnown = true;
+            copyTo = function.address();
+        }
+        return !isKnown
                 ? -Errno.EOPNOTSUPP
                 : ContextTables.negated(Downcalls.call(function, dm, offset, source.address(), source.byteSize()));
     }
@@ -71,21 +80,23 @@ final class NativeOptionalMemory implements OptionalMemoryVerbs {
     // man 3 ibv_alloc_dm: 0 or errno
     @Override
     public int copyFromDeviceMemory(MemorySegment target, long dm, long offset) {
-        MemorySegment function = ofDriver(dm, IbvDm.MEMCPY_FROM_DM);
-        return function.address() == 0
+        MemorySegment function = MemorySegment.ofAddress(Memory.getLong(dm + IbvDm.MEMCPY_FROM_DM));
+        boolean isKnown = function.address() != 0 && function.address() == copyFrom;
+        if (!isKnown && isOfDriver(function)) {
+            isKnown = true;
+            copyFrom = function.address();
+        }
+        return !isKnown
                 ? -Errno.EOPNOTSUPP
                 : ContextTables.negated(Downcalls.call(function, target.address(), dm, offset, target.byteSize()));
     }
 
     /**
-     * Returns a function of a device memory, or NULL if it is none of the driver that allocated it. The driver mana
-     * leaves these pointers uninitialized (rdma-core 62 to 64): a call crashes the process.
+     * Returns whether a function of a device memory is one of the driver that allocated it. The driver mana leaves
+     * these pointers uninitialized (rdma-core 62 to 64): a call crashes the process.
      */
-    private MemorySegment ofDriver(long dm, int member) {
-        MemorySegment function = MemorySegment.ofAddress(Memory.getLong(dm + member));
-        boolean isOfDriver = function.address() != 0
-                && tables.isBesides(VerbsContext.ALLOC_DM, function);
-        return isOfDriver ? function : MemorySegment.NULL;
+    private boolean isOfDriver(MemorySegment function) {
+        return function.address() != 0 && tables.isBesides(VerbsContext.ALLOC_DM, function);
     }
 
     // man 3 ibv_alloc_dm: pointer or NULL with errno

@@ -3,6 +3,7 @@ package org.kverbs.embedded.internal.objects;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.Semantics;
 import org.kverbs.embedded.internal.watch.Posted;
 import org.kverbs.embedded.internal.watch.Watch;
 import org.kverbs.internal.Refusal;
@@ -31,7 +32,7 @@ public final class TagMatcher implements CompletionUser {
     private final int maxOperations;
     /** The buffers whose completion was not polled. */
     public final Occupancy occupied;
-    /** The operations whose completion was not polled. */
+    /** The operations that no later signaled one proves done: as on mlx5, each takes a place until that is polled. */
     private final Occupancy operations;
     private final List<Entry> entries = new ArrayList<>();
     private int lastHandle;
@@ -62,7 +63,7 @@ public final class TagMatcher implements CompletionUser {
         this.maxTags = maxTags;
         this.maxOperations = maxOperations;
         this.occupied = new Occupancy(device.semantics);
-        this.operations = new Occupancy(device.semantics);
+        this.operations = new Occupancy(Semantics.STRICT); // Soft-RoCE, the other semantics, has no tags
     }
 
     /** Carries out a list of {@code struct ibv_ops_wr} up to the first that is refused. Returns 0 or -errno. */
@@ -80,8 +81,9 @@ public final class TagMatcher implements CompletionUser {
     private int carryOut(long at) {
         int flags = Memory.getInt(at + IbvOpsWr.FLAGS);
         boolean signaled = (flags & IbvOpsFlags.IBV_OPS_SIGNALED) != 0;
-        if (signaled && operations.count() == maxOperations) {
-            return -Errno.ENOMEM;
+        if (operations.count() == maxOperations) {
+            return Refusal.because(Errno.ENOMEM, "The list has room for " + maxOperations + " operations: ask for a"
+                    + " completion of one at least as often, and poll it, which frees the places of those before it.");
         }
         int opcode = Memory.getInt(at + IbvOpsWr.OPCODE);
         int result = opcode == IbvOpsWrOpcode.IBV_WR_TAG_ADD ? check(at) : 0;
@@ -101,8 +103,10 @@ public final class TagMatcher implements CompletionUser {
                 status = remove(Memory.getInt(at + IbvOpsWr.TM_HANDLE)) ? status : IbvWcStatus.IBV_WC_TM_ERR;
             default -> { } // the counts are all that a synchronization has
         }
-        if (signaled) {
-            operations.take();
+        operations.take();
+        if (!signaled) {
+            operations.doneUnsignaled();
+        } else {
             cq.add(Memory.getLong(at + IbvOpsWr.WR_ID), status, IbvWcOpcode.IBV_WC_TM_ADD + opcode, 0, 0, 0, 0,
                     syncFlag(), false, operations, null);
         }

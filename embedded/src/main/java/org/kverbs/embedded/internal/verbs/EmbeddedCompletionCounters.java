@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import java.lang.foreign.MemorySegment;
 import java.util.function.ToIntFunction;
 import org.kverbs.embedded.Operation;
+import org.kverbs.embedded.internal.engine.Engine;
 import org.kverbs.embedded.internal.objects.CompletionCount;
 import org.kverbs.embedded.internal.objects.Handles;
 import org.kverbs.embedded.internal.objects.Limits;
@@ -22,12 +23,14 @@ import org.kverbs.spi.CompletionCounterVerbs;
 /** Makes, reads and attaches the completion counters of an open context. Each call takes the engine's lock. */
 final class EmbeddedCompletionCounters implements CompletionCounterVerbs {
 
+    private final Engine engine;
     private final DeviceCalls calls;
     private final QueuePairVerbs queuePairs;
     private final Handles<CompletionCount> counters;
     private int made;
 
     EmbeddedCompletionCounters(Hca hca, Structures structures, QueuePairVerbs queuePairs) {
+        this.engine = hca.engine;
         this.calls = new DeviceCalls(hca);
         this.queuePairs = queuePairs;
         this.counters = new Handles<>(
@@ -105,10 +108,17 @@ final class EmbeddedCompletionCounters implements CompletionCounterVerbs {
 
     @Override
     public int read(long counter, Value which, MemorySegment value) {
-        return calls.call(() -> with(counter, found -> {
+        engine.enter(); // without an object for the action: programs read often
+        try {
+            CompletionCount found = counters.get(counter);
+            if (found == null) {
+                return -Errno.EINVAL;
+            }
             value.set(JAVA_LONG, 0, which == Value.ERRORS ? found.errors : found.completions);
             return 0;
-        }));
+        } finally {
+            engine.leave();
+        }
     }
 
     @Override
