@@ -101,7 +101,7 @@ public final class QueuePair extends Resource {
                         handle,
                         capabilities.maxSendSge(),
                         capabilities.maxInlineData(),
-                        OptionalOperations.of(asked.features()))
+                        OptionalOperations.of(asked))
                 : verbs.queuePairOps(handle);
     }
 
@@ -117,6 +117,19 @@ public final class QueuePair extends Resource {
             parents.add(asked.indirectionTable());
         }
         return parents.stream().map(parent -> parent.lifetime).toArray(Lifetime[]::new);
+    }
+
+    /** Returns the parameters that this queue pair was made with. */
+    QueuePairInitAttributes asked() {
+        return asked;
+    }
+
+    /**
+     * Returns the longest header of {@link SendRequests#sendSegmented}, in bytes; 0 if the queue pair has no such sends:
+     * see {@link QueuePairInitAttributes#maxTsoHeader}.
+     */
+    public int maxTsoHeader() {
+        return asked.maxTsoHeader();
     }
 
     /** Returns the protection domain that this queue pair belongs to. */

@@ -111,6 +111,16 @@ public enum Feature {
             "It needs rdma-core 45 or newer, and a device with DeviceCapability.FLUSH_GLOBAL or FLUSH_PERSISTENT: "
                     + "Soft-RoCE of Linux 6.2 or newer, or the embedded device."),
     /**
+     * Sends that the device cuts into TCP segments ({@code ibv_wr_send_tso}, IBV_WR_TSO of {@code ibv_post_send}), on a
+     * queue pair with {@code QueuePairInitAttributes.maxTsoHeader}. {@code DeviceAttributesEx.segmentation} shows the
+     * longest payload, and the types of queue pairs. A device of the driver mlx4 shows a limit too, but its driver has
+     * no such request.
+     */
+    SEGMENTATION(
+            "ibv_wr_send_tso",
+            "Devices of the driver mlx5 have it, by the extended calls with rdma-core 24 and newer, and so has the "
+                    + "embedded device: DeviceAttributesEx.segmentation shows the limits."),
+    /**
      * Queue pairs of type {@link QueuePairType#RAW_PACKET}, which send and receive Ethernet frames. No function of a
      * driver shows this feature, so a device counts as having it if it has flow rules: without one a raw packet queue
      * pair receives nothing. The driver mana has such queue pairs without rules, for receive-side scaling.

@@ -221,6 +221,10 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
             { channel().use { it.id(PortSpace.TCP).writeEvent(0, 1) } }
         }
 
+        Capability.SEGMENTATION -> {
+            { pd.queuePair(QueuePairInitAttributes.of(QueuePairType.UD, cq()).withMaxTsoHeader(64)) }
+        }
+
         Capability.RAW_PACKET -> {
             { queuePair(QueuePairType.RAW_PACKET) }
         }

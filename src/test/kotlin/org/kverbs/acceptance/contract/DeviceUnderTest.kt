@@ -103,6 +103,9 @@ internal enum class Capability(
     /** Queue pairs that take ibv_wr_flush, and regions with FLUSH_GLOBAL. */
     FLUSH(Feature.FLUSH),
 
+    /** Sends that the device cuts into TCP segments, on queue pairs of type UD. */
+    SEGMENTATION(Feature.SEGMENTATION),
+
     /** Queue pairs of type RAW_PACKET. */
     RAW_PACKET(Feature.RAW_PACKET),
 
@@ -316,6 +319,7 @@ private val softRoceLacks: Set<Capability>
             Capability.ATOMIC_WRITE,
             Capability.FLUSH,
             Capability.FLUSHES_THROUGH_WINDOWS,
+            Capability.SEGMENTATION,
             Capability.REREGISTER,
             Capability.REPORTS_INVALIDATED_KEY,
             Capability.CHECKS_WINDOW_BOUNDS,

@@ -47,6 +47,10 @@ public final class Limits {
             | IbvRxHashFields.IBV_RX_HASH_SRC_PORT_UDP
             | IbvRxHashFields.IBV_RX_HASH_DST_PORT_UDP
             | IbvRxHashFields.IBV_RX_HASH_INNER;
+    /** The most bytes that a send can have which the device cuts into segments. */
+    public static final int SEGMENTED = 1 << 18;
+    /** The longest header of such a send. */
+    public static final int SEGMENT_HEADER = 256;
     /** The longest Ethernet frame in bytes: an MTU of 4200, the header and a VLAN tag. */
     public static final int FRAME = 4200 + 14 + 4;
 
