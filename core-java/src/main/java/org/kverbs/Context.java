@@ -19,6 +19,7 @@ import org.kverbs.attributes.CompletionCounterCapabilities;
 import org.kverbs.attributes.DeviceAttributes;
 import org.kverbs.attributes.DeviceAttributesEx;
 import org.kverbs.attributes.EthernetAddress;
+import org.kverbs.attributes.EspAttributes;
 import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.Gid;
 import org.kverbs.attributes.GidEntry;
@@ -319,6 +320,16 @@ public final class Context extends Resource {
                 () -> verbs.xrc().openDomain(attributes.file(), attributes.flags()),
                 h -> new XrcDomain(this, attributes.file(), h),
                 this);
+    }
+
+    /**
+     * Makes an action of flow rules that decrypts or encrypts packets of IPsec ({@code ibv_create_flow_action_esp}).
+     *
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#ESP_FLOW_ACTION}
+     * @throws RdmaSystemException if the device refuses the parameters
+     */
+    public EspFlowAction espFlowAction(EspAttributes attributes) {
+        return EspFlowAction.make(this, attributes);
     }
 
     /**

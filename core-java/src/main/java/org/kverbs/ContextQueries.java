@@ -43,6 +43,7 @@ final class ContextQueries {
             case COMPLETION_TIMESTAMPS, ON_DEMAND_PAGING, SEGMENTATION -> offers(feature, context.queryDeviceEx());
             case DEVICE_MEMORY, RATE_LIMIT, TAG_MATCHING, WORK_QUEUES, XRC -> context.verbs.has(feature.verb())
                     && offers(feature, context.queryDeviceEx());
+            case DOMAIN_ALLOCATOR -> context.verbs.nativeAddress() != 0 && context.verbs.has(feature.verb());
             default -> context.verbs.has(feature.verb());
         };
     }

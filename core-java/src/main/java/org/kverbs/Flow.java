@@ -1,5 +1,8 @@
 package org.kverbs;
 
+import java.util.Arrays;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
@@ -7,7 +10,8 @@ import org.kverbs.spi.FlowVerbs;
 
 /**
  * A flow rule ({@code struct ibv_flow}): the frames that match it go to its queue pair. {@link QueuePair#flow} makes
- * it. Closing it ends the rule; closing the queue pair or the counters of the rule closes it first.
+ * it. Closing it ends the rule; closing the queue pair, the counters or
+ * the action of the rule closes it first.
  *
  * <p>Safe for any thread. Source: {@code man 3 ibv_create_flow}.
  */
@@ -28,10 +32,14 @@ public final class Flow extends Resource {
     }
 
     private static Lifetime[] parents(QueuePair queuePair, FlowAttributes attributes) {
-        FlowCounters counters = attributes.counters();
-        return counters == null
-                ? new Lifetime[] {queuePair.lifetime}
-                : new Lifetime[] {queuePair.lifetime, counters.lifetime};
+        return Arrays.stream(madeFrom(queuePair, attributes)).map(each -> each.lifetime).toArray(Lifetime[]::new);
+    }
+
+    /** Returns what a rule is made from: a queue pair, and the counters and the action if it has them. */
+    static Resource[] madeFrom(QueuePair queuePair, FlowAttributes attributes) {
+        return Stream.of(queuePair, attributes.counters(), attributes.action())
+                .filter(Objects::nonNull)
+                .toArray(Resource[]::new);
     }
 
     /** Returns the queue pair that receives the frames. */

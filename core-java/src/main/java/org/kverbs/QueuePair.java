@@ -387,7 +387,7 @@ public final class QueuePair extends Resource {
      * Adds a rule by which this queue pair receives frames ({@code ibv_create_flow}). A raw packet queue pair receives
      * nothing without a rule.
      *
-     * @throws IllegalArgumentException if the counters of the rule belong to another context
+     * @throws IllegalArgumentException if the counters or the action of the rule belong to another context
      * @throws UnsupportedVerbException if the device does not have {@link Feature#FLOW_STEERING}
      * @throws RdmaSystemException if the device refuses: EINVAL for a queue pair of type RC or UC, EOPNOTSUPP if it has
      *     no rules of this kind
@@ -399,6 +399,11 @@ public final class QueuePair extends Resource {
             throw new IllegalArgumentException(counters.describe() + " belong to another open device than "
                     + describe() + "; make both from the same context");
         }
+        EspFlowAction action = attributes.action();
+        if (action != null && action.context() != context) {
+            throw new IllegalArgumentException(action.describe() + " belongs to another open device than "
+                    + describe() + "; make both from the same context");
+        }
         String operation = "ibv_create_flow(" + describe() + ", " + attributes + ")";
         try (Arena arena = Arena.ofConfined()) {
             return create(
@@ -407,7 +412,7 @@ public final class QueuePair extends Resource {
                             : context.refusal(Feature.FLOW_STEERING, operation, errno),
                     () -> context.verbs.flows().createFlow(handle, attributes.write(arena)),
                     h -> new Flow(this, context.verbs.flows(), attributes, h),
-                    counters == null ? new Resource[] {this} : new Resource[] {this, counters});
+                    Flow.madeFrom(this, attributes));
         }
     }
 

@@ -28,6 +28,15 @@ public enum Feature {
             "ibv_alloc_parent_domain",
             "Devices of the drivers efa, hns, ionic, mana and mlx5 have it, and so has the embedded device."),
     /**
+     * Parent domains whose queues get their memory from the program ({@code ibv_alloc_parent_domain} with
+     * IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS). libibverbs does not tell which drivers ask the program, so that {@code
+     * Context.supports} tells of a device of libibverbs only whether it has parent domains.
+     */
+    DOMAIN_ALLOCATOR(
+            "ibv_alloc_parent_domain",
+            "Devices of the driver mlx5 ask an allocator with rdma-core 27 and newer, those of ionic with 61. The "
+                    + "embedded device does not: its queues are objects of Java. Leave the allocator out."),
+    /**
      * The vendor's options of queue pairs ({@code ibv_query_ece}, {@code ibv_set_ece}). libibverbs does not tell
      * whether a driver has them, so that {@code Context.supports} tells only whether the library has the calls.
      */
@@ -139,6 +148,14 @@ public enum Feature {
             "ibv_create_counters",
             "Devices of the driver mlx5 have it since rdma-core 19, and so have the embedded devices in this process; "
                     + "an embedded device on UDP sockets has none."),
+    /**
+     * Actions of flow rules that decrypt and encrypt packets of IPsec ({@code ibv_create_flow_action_esp}). No device
+     * that the project's tests ran on has them.
+     */
+    ESP_FLOW_ACTION(
+            "ibv_create_flow_action_esp",
+            "The driver mlx5 has the call with rdma-core 18 and newer; the device and the kernel decide. The embedded "
+                    + "device has none."),
     /**
      * Work queues, and queue pairs that spread what they receive over those of a table by a hash ({@code
      * ibv_create_wq}). {@code DeviceAttributesEx.receiveSideScaling} shows the hashes.

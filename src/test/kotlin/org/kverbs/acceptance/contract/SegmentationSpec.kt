@@ -41,11 +41,7 @@ internal class SegmentationSpec :
                     val count = (payload + size - 1) / size
                     repeat(count) { receiver.qp.postReceive(it.toLong(), receiver.mr.slice(2000L * it, 2000)) }
                     sender.sendSegmented(header, payload, size)
-                    val segments =
-                        List(count) {
-                            val bytes = receiver.cq.takeOne().apply { status() shouldBe WorkCompletionStatus.SUCCESS }
-                            readTcp(receiver.mr.bytes(bytes.byteLength().toInt(), 2000L * it).copyFrom(14))
-                        }
+                    val segments = receiver.framesOf(count).map { readTcp(it.copyFrom(14)) }
                     withClue("$payload bytes by $size") { segments.shouldBeStream(payload, size, 0xffff_ff00, flags) }
                     receiver.cq.shouldStayEmpty()
                     flow.close()
@@ -65,18 +61,7 @@ internal class SegmentationSpec :
             val header = ethernet(MINE, IPV6, tcpHeader(V6, "2001:db8::2", options = ByteArray(12) { 1 }), vlan = 5)
             repeat(3) { receiver.qp.postReceive(it.toLong(), receiver.mr.slice(2000L * it, 2000)) }
             sender.sendSegmented(header, 2500, 1000)
-            val segments =
-                List(3) {
-                    receiver.mr.let { mr ->
-                        readTcp(
-                            mr
-                                .bytes(
-                                    receiver.cq.takeOne().byteLength().toInt(),
-                                    2000L * it,
-                                ).copyFrom(18),
-                        )
-                    }
-                }
+            val segments = receiver.framesOf(3).map { readTcp(it.copyFrom(18)) }
             segments.shouldBeStream(2500, 1000, 1000, ACK)
         }
 
@@ -90,9 +75,8 @@ internal class SegmentationSpec :
                 link.message { sendSegmented(7, header, 900).from(a.mr.slice(PAYLOAD_AT, 3500)).signaled() }
                 a.cq.takeOne().shouldBeDone(7, WorkCompletionOpcode.TSO, a.qp)
                 val segments =
-                    List(4) {
-                        val bytes = b.cq.takeOne().apply { opcode() shouldBe RECV }.byteLength() - GRH_BYTES
-                        val datagram = b.mr.bytes(bytes.toInt(), 2000L * it + GRH_BYTES)
+                    b.framesOf(4).map { received ->
+                        val datagram = received.copyFrom(GRH_BYTES.toInt())
                         datagram.copyOf(4) shouldBe byteArrayOf(0x08, 0, 0, 0)
                         readTcp(datagram.copyFrom(4))
                     }
@@ -120,9 +104,10 @@ internal class SegmentationSpec :
                 send(3).from(sender.mr.slice(0, other.size.toLong())).signaled()
                 completionOpcode(1) shouldBe WorkCompletionOpcode.TSO
             }
-            sender.cq.takeOne().shouldBeDone(2, WorkCompletionOpcode.TSO, sender.qp)
-            sender.cq.takeOne().shouldBeDone(3, SEND, sender.qp)
-            val frames = List(4) { receiver.mr.bytes(receiver.cq.takeOne().byteLength().toInt(), 2000L * it) }
+            val (stream, last) = sender.cq.take(2)
+            stream.shouldBeDone(2, WorkCompletionOpcode.TSO, sender.qp)
+            last.shouldBeDone(3, SEND, sender.qp)
+            val frames = receiver.framesOf(4)
             listOf(frames[0], frames[3]).forEach { it shouldBe other }
             frames.subList(1, 3).map { readTcp(it.copyFrom(14)) }.shouldBeStream(1000, 600, 1000, ACK)
         }
@@ -177,10 +162,11 @@ internal class SegmentationSpec :
         }
 
         case("should refuse it on a queue pair that was not made for it", SEGMENTATION) {
-            val end = end(QueuePairType.UD)
+            val link = linked(QueuePairType.UD)
+            val end = link.a
             val refusal =
                 shouldThrow<UnsupportedVerbException> {
-                    end.post { sendSegmented(1, tcpHeader(V4, V4), 1).from(end.mr.slice(0, 10)) }
+                    link.message { sendSegmented(1, tcpHeader(V4, V4), 1).from(end.mr.slice(0, 10)) }
                 }
             refusal.operation() shouldBe "ibv_wr_send_tso"
             refusal.advice() shouldContain "withMaxTsoHeader(bytes)"
@@ -224,6 +210,14 @@ private fun End.sendSegmented(
     post { sendSegmented(7, header, size).from(mr.slice(PAYLOAD_AT, payload.toLong())).signaled() }
     cq.takeOne().shouldBeDone(7, WorkCompletionOpcode.TSO, qp)
 }
+
+/** Returns the bytes of the next receives, each of which has 2000 bytes of the region. */
+private fun End.framesOf(count: Int): List<ByteArray> =
+    cq.take(count).mapIndexed { i, received ->
+        received.isSuccess() shouldBe true
+        received.opcode() shouldBe RECV
+        mr.bytes(received.byteLength().toInt(), 2000L * i)
+    }
 
 private fun ByteArray.copyFrom(start: Int) = copyOfRange(start, size)
 

@@ -25,6 +25,7 @@ import org.kverbs.spi.CounterVerbs;
 import org.kverbs.spi.DomainVerbs;
 import org.kverbs.spi.DriverVerbs;
 import org.kverbs.spi.EceVerbs;
+import org.kverbs.spi.FlowActionVerbs;
 import org.kverbs.spi.FlowVerbs;
 import org.kverbs.spi.ImportVerbs;
 import org.kverbs.spi.OptionalMemoryVerbs;
@@ -111,6 +112,11 @@ final class NativeContext implements VerbsContext {
             case "ibv_create_comp_cntr" -> completionCounters.areThere();
             default -> OptionalVerbs.areIn(verb, tables, verbs);
         };
+    }
+
+    @Override
+    public FlowActionVerbs flowActions() {
+        return new NativeFlowActions(context, tables);
     }
 
     @Override
