@@ -2,6 +2,7 @@ package org.kverbs.efa
 
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.maps.shouldBeEmpty
+import org.kverbs.CompletionQueue
 import org.kverbs.Context
 import org.kverbs.Device
 import java.lang.foreign.Arena
@@ -11,6 +12,7 @@ import java.lang.foreign.MemorySegment
 import java.lang.foreign.SymbolLookup
 import java.lang.foreign.ValueLayout.ADDRESS
 import java.lang.foreign.ValueLayout.JAVA_INT
+import java.lang.foreign.ValueLayout.JAVA_LONG
 import java.lang.invoke.MethodHandle
 import java.nio.file.Path
 import kotlin.io.path.div
@@ -57,6 +59,9 @@ internal object StandIn {
     private val resetNull by lazy { function("null_reset", FunctionDescriptor.ofVoid()) }
     private val text by lazy { function("driver_calls", FunctionDescriptor.of(ADDRESS)) }
     private val liveObjects by lazy { function("null_live", FunctionDescriptor.of(JAVA_INT, JAVA_INT)) }
+    private val completeOne by lazy {
+        function("null_complete_as", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT))
+    }
     private var read = 0
 
     private fun function(
@@ -83,6 +88,24 @@ internal object StandIn {
         return all.lines().dropLast(1).drop(read).also { read += it.size }
     }
 
+    /** Puts the completion of a receive into a queue. */
+    fun receive(
+        queue: CompletionQueue,
+        id: Long,
+    ) = complete(queue, id, RECV)
+
+    /** Puts the completion of a send into a queue. */
+    fun send(
+        queue: CompletionQueue,
+        id: Long,
+    ) = complete(queue, id, 0)
+
+    private fun complete(
+        queue: CompletionQueue,
+        id: Long,
+        opcode: Int,
+    ) = queue.callNative<Unit> { check(completeOne.invokeWithArguments(it.address(), id, opcode) == 0) }
+
     fun live(kind: Kind): Int = liveObjects.invokeWithArguments(kind.ordinal) as Int
 
     private fun reset() {
@@ -107,6 +130,7 @@ private const val EXTENDED = 0
 private const val KEEP_KIND = 5
 private const val KEEP_ERRNO = 6
 private const val EBUSY = 16
+private const val RECV = 128
 
 /** Runs a program to its end and returns what it printed. */
 internal fun run(command: List<String>): String {

@@ -126,7 +126,7 @@ final class NativeContext implements VerbsContext {
 
     @Override
     public DriverVerbs driver() {
-        return new NativeDriverVerbs(verbs, tables, extendedQueues);
+        return new NativeDriverVerbs(verbs, tables, extendedQueues, this::completionQueueOps);
     }
 
     @Override

@@ -75,4 +75,15 @@ public final class Libefa {
         return library.pointer(
                 "efadv_create_qp_ex", 26, context, attributes.address(), ofDriver.address(), ofDriver.byteSize());
     }
+
+    // man 3 efadv_create_cq: pointer or NULL with errno
+    public long createCq(long context, MemorySegment attributes, MemorySegment ofDriver) {
+        return library.pointer(
+                "efadv_create_cq", 43, context, attributes.address(), ofDriver.address(), ofDriver.byteSize());
+    }
+
+    // man 3 efadv_create_cq: the pointer to the functions that read a completion of the queue
+    public long cqFromIbvCqEx(long cq) {
+        return library.pointer("efadv_cq_from_ibv_cq_ex", 43, cq);
+    }
 }
