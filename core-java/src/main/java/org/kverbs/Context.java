@@ -39,6 +39,7 @@ import org.kverbs.internal.abi.IbvDeviceAttrEx;
 import org.kverbs.internal.abi.IbvGid;
 import org.kverbs.internal.abi.IbvGidEntry;
 import org.kverbs.internal.abi.IbvPortAttr;
+import org.kverbs.spi.DriverLibrary;
 import org.kverbs.spi.DriverObjects;
 import org.kverbs.spi.VerbsContext;
 
@@ -326,7 +327,7 @@ public final class Context extends Resource {
      * Makes an action of flow rules that decrypts or encrypts packets of IPsec ({@code ibv_create_flow_action_esp}).
      *
      * @throws UnsupportedVerbException if the device does not have {@link Feature#ESP_FLOW_ACTION}
-     * @throws RdmaSystemException if the device refuses the parameters
+     * @throws RdmaSystemException if the device refuses the parameters: EOPNOTSUPP if it has actions, but not this one
      */
     public EspFlowAction espFlowAction(EspAttributes attributes) {
         return EspFlowAction.make(this, attributes);
@@ -445,6 +446,18 @@ public final class Context extends Resource {
      */
     public CompletionQueue completionQueue(CompletionQueueAttributes attributes) {
         return CompletionQueue.make(this, attributes, null);
+    }
+
+    /**
+     * Loads the library of the device's driver, for modules that know the driver, such as kverbs-mlx5.
+     *
+     * @param file the file name or the path of the library
+     * @param verb the function that tells whose device it is, for the exception
+     * @param otherDriver whole sentences that say which driver and which release of rdma-core have it
+     * @throws UnsupportedVerbException if the device is not one of libibverbs, or if the library is not there
+     */
+    public DriverLibrary driverLibrary(String file, String verb, String otherDriver) {
+        return DriverLibraries.load(this, file, verb, otherDriver);
     }
 
     /**

@@ -37,7 +37,7 @@ public final class EspFlowAction extends Resource {
             EspStructure structure = EspStructure.write(attributes, arena);
             try {
                 return create(
-                        errno -> context.refusal(Feature.ESP_FLOW_ACTION, operation, errno),
+                        errno -> refusal(context, operation, errno),
                         () -> verbs(context).createEsp(structure.address()),
                         h -> new EspFlowAction(context, attributes, h),
                         context);
@@ -49,6 +49,12 @@ public final class EspFlowAction extends Resource {
 
     private static FlowActionVerbs verbs(Context context) {
         return context.verbs.flowActions();
+    }
+
+    private static RdmaSystemException refusal(Context context, String operation, int errno) {
+        return context.verbs.has(Feature.ESP_FLOW_ACTION.verb())
+                ? SystemErrors.refused(operation, errno, () -> "") // the device has actions, but not this one
+                : context.refusal(Feature.ESP_FLOW_ACTION, operation, errno);
     }
 
     /** Returns the open device that the action belongs to. */
@@ -74,14 +80,14 @@ public final class EspFlowAction extends Resource {
      * Changes the action for all its rules ({@code ibv_modify_flow_action_esp}). If the device refuses, the former
      * parameters count.
      *
-     * @throws RdmaSystemException if the device refuses
+     * @throws RdmaSystemException if the device refuses: EOPNOTSUPP if it has actions, but not with these parameters
      */
     public synchronized void modify(EspAttributes newAttributes) {
         String operation = "ibv_modify_flow_action_esp(" + context.device().name() + ", " + newAttributes + ")";
         try (Arena arena = Arena.ofConfined()) {
             EspStructure structure = EspStructure.write(newAttributes, arena);
             try {
-                command(errno -> context.refusal(Feature.ESP_FLOW_ACTION, operation, errno),
+                command(errno -> refusal(context, operation, errno),
                         () -> verbs(context).modifyEsp(handle, structure.address()));
             } finally {
                 structure.forget();

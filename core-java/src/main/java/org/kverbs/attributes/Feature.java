@@ -149,13 +149,14 @@ public enum Feature {
             "Devices of the driver mlx5 have it since rdma-core 19, and so have the embedded devices in this process; "
                     + "an embedded device on UDP sockets has none."),
     /**
-     * Actions of flow rules that decrypt and encrypt packets of IPsec ({@code ibv_create_flow_action_esp}). No device
-     * that the project's tests ran on has them.
+     * Actions of flow rules that decrypt and encrypt packets of IPsec ({@code ibv_create_flow_action_esp}). A device has
+     * some of them: the embedded device decrypts by full offload, in transport mode.
      */
     ESP_FLOW_ACTION(
             "ibv_create_flow_action_esp",
             "The driver mlx5 has the call with rdma-core 18 and newer; the device and the kernel decide. The embedded "
-                    + "device has none."),
+                    + "devices in this process decrypt by full offload, in transport mode; an embedded device on UDP "
+                    + "sockets has none."),
     /**
      * Work queues, and queue pairs that spread what they receive over those of a table by a hash ({@code
      * ibv_create_wq}). {@code DeviceAttributesEx.receiveSideScaling} shows the hashes.

@@ -19,8 +19,8 @@ import org.kverbs.attributes.ConnectOptions
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.attributes.QueuePairType.DRIVER
 import org.kverbs.attributes.SharedReceiveQueueAttributes
-import org.kverbs.efa.StandIn.Kind
-import org.kverbs.efa.StandIn.Option
+import org.kverbs.driver.StandInLibrary.Kind
+import org.kverbs.driver.StandInLibrary.Option
 import org.kverbs.efa.StandIn.onStandIn
 
 /** RDMA_READ, RNR_RETRY and RDMA_WRITE. */

@@ -112,6 +112,9 @@ internal enum class Capability(
     /** ibv_create_flow. */
     FLOW_STEERING(Feature.FLOW_STEERING),
 
+    /** ibv_create_flow_action_esp: decrypting by full offload in transport mode. */
+    ESP_FLOW_ACTION(Feature.ESP_FLOW_ACTION),
+
     /** ibv_create_counters. */
     FLOW_COUNTERS(Feature.FLOW_COUNTERS),
 
@@ -286,7 +289,8 @@ private fun embedded(
 
 /** The capabilities of devices that carry Ethernet frames. */
 private val framesOnly: Set<Capability>
-    get() = setOf(Capability.RAW_PACKET, Capability.FLOW_STEERING, Capability.FLOW_COUNTERS, Capability.WORK_QUEUES)
+    get() = setOf(Capability.RAW_PACKET, Capability.FLOW_STEERING, Capability.ESP_FLOW_ACTION) +
+            setOf(Capability.FLOW_COUNTERS, Capability.WORK_QUEUES)
 
 /** Containers often have no IPv6; then its cases are skipped. */
 private fun hasIpv6() =

@@ -26,7 +26,9 @@ public final class Limits {
     public static final int COMPLETION_COUNTERS = 1 << 12;
     /** The most tagged buffers, and the most operations that wait for their completion, of a shared receive queue. */
     public static final int TAGS = 1 << 12;
-    /** The most flow rules, and the most counters of flow rules. */
+    /** The longest replay window of a flow action, in sequence numbers. */
+    public static final int REPLAY_WINDOW = 1 << 16;
+    /** The most flow rules, and the most counters and actions of flow rules. */
     public static final int FLOWS = 1 << 13;
     /** The most work queues. */
     public static final int WORK_QUEUES = 1 << 14;

@@ -26,6 +26,7 @@ import org.kverbs.spi.CompletionCounterVerbs;
 import org.kverbs.spi.CompletionQueueOps;
 import org.kverbs.spi.CounterVerbs;
 import org.kverbs.spi.DomainVerbs;
+import org.kverbs.spi.FlowActionVerbs;
 import org.kverbs.spi.FlowVerbs;
 import org.kverbs.spi.ImportVerbs;
 import org.kverbs.spi.OptionalMemoryVerbs;
@@ -64,7 +65,7 @@ public final class EmbeddedContext implements VerbsContext {
             "ibv_wr_flush");
     /** What the devices in this process have, and those on UDP sockets lack. */
     private static final Set<String> OF_FRAMES =
-            Set.of("ibv_create_qp", "ibv_create_flow", "ibv_create_counters", "ibv_create_wq");
+            Set.of("ibv_create_qp", "ibv_create_flow", "ibv_create_flow_action_esp", "ibv_create_counters", "ibv_create_wq");
 
     /** The length of an implicit region: SIZE_MAX (man 3 ibv_reg_mr). */
     private static final long WHOLE_ADDRESS_SPACE = -1;
@@ -83,6 +84,7 @@ public final class EmbeddedContext implements VerbsContext {
     private final EmbeddedXrc xrc;
     private final SteeringVerbs steering;
     private final LockedSteering lockedSteering;
+    private final EmbeddedFlowActions flowActions;
     private final EmbeddedWorkQueues workQueues;
     private final EmbeddedCompletionCounters completionCounters;
     private final EmbeddedImports imports;
@@ -103,7 +105,8 @@ public final class EmbeddedContext implements VerbsContext {
         this.queuePairs = new QueuePairVerbs(
                 hca, structures, events, domains, completions, shared, xrcDomains, tables, memory, addresses);
         this.xrc = new EmbeddedXrc(hca, completions, shared, queuePairs, xrcDomains);
-        this.steering = new SteeringVerbs(hca, structures, queuePairs);
+        this.flowActions = new EmbeddedFlowActions(hca, structures);
+        this.steering = new SteeringVerbs(hca, structures, queuePairs, flowActions);
         this.completionCounters = new EmbeddedCompletionCounters(hca, structures, queuePairs);
         this.lockedSteering = new LockedSteering(hca, steering);
         this.imports = new EmbeddedImports(
@@ -206,6 +209,11 @@ public final class EmbeddedContext implements VerbsContext {
     @Override
     public FlowVerbs flows() {
         return lockedSteering;
+    }
+
+    @Override
+    public FlowActionVerbs flowActions() {
+        return flowActions;
     }
 
     @Override

@@ -134,30 +134,16 @@ public final class SegmentHeader {
     private void checksums(long place, int payload) {
         if (isIpv4) {
             put16(place + ip + IPV4_CHECKSUM, 0);
-            put16(place + ip + IPV4_CHECKSUM, complement(sum(place + ip, tcp - ip)));
+            put16(place + ip + IPV4_CHECKSUM, InternetChecksum.of(place + ip, tcp - ip));
         }
         int segment = length - tcp + payload;
         put16(place + tcp + TCP_CHECKSUM, 0);
         int addresses = isIpv4 ? ip + 12 : ip + 8;
-        long sum = sum(place + addresses, isIpv4 ? 8 : 32) + TCP + segment + sum(place + tcp, segment);
-        put16(place + tcp + TCP_CHECKSUM, complement(sum));
-    }
-
-    /** Adds the 16-bit words of a range; a last odd byte is the upper half of one (RFC 1071). */
-    private static long sum(long at, int count) {
-        long sum = 0;
-        for (int i = 0; i + 1 < count; i += 2) {
-            sum += Byte.toUnsignedInt(Memory.getByte(at + i)) << 8 | Byte.toUnsignedInt(Memory.getByte(at + i + 1));
-        }
-        return count % 2 == 0 ? sum : sum + (Byte.toUnsignedInt(Memory.getByte(at + count - 1)) << 8);
-    }
-
-    private static int complement(long sum) {
-        long folded = sum;
-        while (folded > 0xffff) {
-            folded = (folded & 0xffff) + (folded >>> 16);
-        }
-        return (int) ~folded;
+        long sum = InternetChecksum.sum(place + addresses, isIpv4 ? 8 : 32)
+                + TCP
+                + segment
+                + InternetChecksum.sum(place + tcp, segment);
+        put16(place + tcp + TCP_CHECKSUM, InternetChecksum.complement(sum));
     }
 
     private int bits8(int at) {
