@@ -69,6 +69,18 @@ internal class EspSpec :
             sender.shouldReach(receiver, ethernet(MINE, 0x0800, sealed(udp(53), 4990)), plain(udp(53)))
         }
 
+        case("should give a packet to each of two rules with one action, as one packet", ESP_FLOW_ACTION) {
+            val (sender, receiver) = espEnds()
+            val (_, other) = espEnds()
+            val action = context.espFlowAction(decrypting().withLimits(0, 1, 64))
+            receiver.rule(action)
+            other.rule(action)
+            sender.transmit(ethernet(MINE, 0x0800, sealed(udp(53), 3)))
+            for (end in listOf(receiver, other)) {
+                end.mr.bytes(end.cq.takeOne().byteLength().toInt()) shouldBe plain(udp(53))
+            }
+        }
+
         case("should carry an extended sequence number over the end of its lower half", ESP_FLOW_ACTION) {
             val (sender, receiver) = espEnds()
             val attributes = decrypting(start = -2).withLimits(0, 0, 32).withEsn(6, false)

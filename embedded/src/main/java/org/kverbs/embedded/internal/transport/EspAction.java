@@ -53,6 +53,8 @@ public final class EspAction {
     /** The numbers of the replay window that were received, each at its remainder by the window's length. */
     private final BitSet seen = new BitSet();
     private long packets;
+    private long lastFrame;
+    private int lastLength;
 
     /** Makes an action. */
     public EspAction(Association association) {
@@ -85,8 +87,21 @@ public final class EspAction {
         return opened.address();
     }
 
-    /** Decrypts a frame. Returns the length of the frame at {@link #opened}, or -1 if the frame is to be dropped. */
-    int open(long frame, int length) {
+    /**
+     * Decrypts a frame. Returns the length of the frame at {@link #opened}, or -1 if the frame is to be dropped. A frame
+     * that several rules of the action take is decrypted once: the second time it would be a replay.
+     *
+     * @param number the number of the frame, as {@link Steering} counts them
+     */
+    int open(long frame, int length, long number) {
+        if (number != lastFrame) {
+            lastFrame = number;
+            lastLength = open(frame, length);
+        }
+        return lastLength;
+    }
+
+    private int open(long frame, int length) {
         if (!packet.read(frame, length, association.icvLength) || packet.spi() != association.spi) {
             return -1;
         }

@@ -104,7 +104,7 @@ public final class Steering {
         if (action == null) {
             rule.qp().takeFrame(frame, length, frames, headers);
         } else {
-            giveOpened(rule.qp(), action, action.open(frame, length));
+            giveOpened(rule.qp(), action, action.open(frame, length, frames));
         }
     }
 
