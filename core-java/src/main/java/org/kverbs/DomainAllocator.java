@@ -19,13 +19,13 @@ import org.jspecify.annotations.Nullable;
 public interface DomainAllocator {
 
     /**
-     * Allocates memory. kverbs fills its first {@code size} bytes with zeros, and keeps it reachable until {@link #free}.
-     * A child process must not copy it on write: programs that fork take shared memory.
+     * Allocates memory. kverbs fills its first {@code size} bytes with zeros, and keeps it reachable until {@link
+     * #free}. A child process must not copy it on write: programs that fork take shared memory.
      *
      * @param size the number of bytes, at least
      * @param alignment what the address is a multiple of
-     * @param resourceType what the memory is for: the number of the driver ({@code enum rdma_driver_id}) in the upper 32
-     *     bits, and a number of the driver's own in the lower
+     * @param resourceType what the memory is for: the number of the driver ({@code enum rdma_driver_id}) in the upper
+     *     32 bits, and a number of the driver's own in the lower
      * @return off-heap memory, or null to let the driver allocate it ({@code IBV_ALLOCATOR_USE_DEFAULT}). If it throws,
      *     or if the memory does not fit, the call that needs the memory fails, and its exception says why
      */

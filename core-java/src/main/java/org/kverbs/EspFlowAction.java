@@ -62,7 +62,7 @@ public final class EspFlowAction extends Resource {
         return context;
     }
 
-    /** Returns the parameters of the last {@link #modify} that succeeded, or else those that the action was made with. */
+    /** Returns the parameters of the last {@link #modify} that succeeded, or else those of its making. */
     public EspAttributes attributes() {
         return attributes;
     }

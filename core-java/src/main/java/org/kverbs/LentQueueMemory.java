@@ -34,7 +34,8 @@ final class LentQueueMemory implements QueueMemory {
         }
         String wrong = wrongWith(memory, size, alignment);
         if (wrong != null) {
-            return refuse("The allocator of the parent domain was asked for %d bytes, aligned to %d, and gave memory %s."
+            return refuse(("The allocator of the parent domain was asked for %d bytes, aligned to %d, and gave memory"
+                            + " %s.")
                     .formatted(size, alignment, wrong));
         }
         memory.asSlice(0, size).fill((byte) 0);

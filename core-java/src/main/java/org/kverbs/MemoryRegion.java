@@ -337,7 +337,7 @@ public final class MemoryRegion extends Resource {
      * @throws IllegalArgumentException if the domain is of another open device
      * @throws IllegalStateException if the region, its domain or the new domain is closed
      * @throws UnsupportedOperationException if {@link #hasMemory} is false
-     * @throws RdmaSystemException as {@link #reregister(AccessFlag...)}; EBUSY if memory windows are bound to the region
+     * @throws RdmaSystemException as {@link #reregister(AccessFlag...)}; EBUSY if memory windows are bound to it
      */
     public void reregister(ProtectionDomain newDomain) {
         requireReregistrable();

@@ -125,8 +125,8 @@ public final class QueuePair extends Resource {
     }
 
     /**
-     * Returns the longest header of {@link SendRequests#sendSegmented}, in bytes; 0 if the queue pair has no such sends:
-     * see {@link QueuePairInitAttributes#maxTsoHeader}.
+     * Returns the longest header of {@link SendRequests#sendSegmented}, in bytes; 0 if the queue pair has no such
+     * sends: see {@link QueuePairInitAttributes#maxTsoHeader}.
      */
     public int maxTsoHeader() {
         return asked.maxTsoHeader();

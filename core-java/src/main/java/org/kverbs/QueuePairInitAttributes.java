@@ -113,8 +113,8 @@ public record QueuePairInitAttributes(
         Ranges.require("maxTsoHeader", maxTsoHeader, 0, SegmentedSend.MOST);
         boolean segments = (type == QueuePairType.RAW_PACKET || type == QueuePairType.UD) && indirectionTable == null;
         if (maxTsoHeader > 0 && !segments) {
-            throw new IllegalArgumentException("maxTsoHeader is for queue pairs of type RAW_PACKET and UD that send, and"
-                    + " this is " + type + (indirectionTable == null ? "" : " with an indirection table")
+            throw new IllegalArgumentException("maxTsoHeader is for queue pairs of type RAW_PACKET and UD that send,"
+                    + " and this is " + type + (indirectionTable == null ? "" : " with an indirection table")
                     + ": leave it 0");
         }
     }
@@ -218,7 +218,8 @@ public record QueuePairInitAttributes(
      */
     public QueuePairInitAttributes withMaxTsoHeader(int bytes) {
         return new QueuePairInitAttributes(
-                type, sendCq, recvCq, srq, capabilities, signalAll, extended, features, indirectionTable, rxHash, bytes);
+                type, sendCq, recvCq, srq, capabilities, signalAll, extended, features, indirectionTable, rxHash,
+                bytes);
     }
 
     /**

@@ -27,7 +27,13 @@ class EspFlowActionSpec :
                 bench.context.espFlowAction(EspAttributes.decrypting(key))
                 NullVerbs.offload() shouldBe
                     "flags=0 spi=0 seq=0 pad=0 limit=0; iv=0 algo=0 salt=01020304 icv=16 key=a0..bf/32"
-                val short = AesGcmKey.of(ByteArray(16) { 9 }, ByteArray(4)).withIcvLength(8).startingAt(0x1122334455667788)
+                val short =
+                    AesGcmKey
+                        .of(
+                            ByteArray(16) { 9 },
+                            ByteArray(4),
+                        ).withIcvLength(8)
+                        .startingAt(0x1122334455667788)
                 val offload =
                     EspAttributes
                         .encrypting(short)
@@ -95,7 +101,14 @@ class EspFlowActionSpec :
                 val rule = FlowAttributes.builder().action(action).build()
                 NullVerbs.set(NullVerbs.Option.LACKS, 22)
                 val refusal = shouldThrow<RdmaSystemException> { bench.context.espFlowAction(attributes) }
-                for (text in listOf("$key", "$attributes", "$rule", "$action", action.describe(), "${refusal.message}")) {
+                for (text in listOf(
+                    "$key",
+                    "$attributes",
+                    "$rule",
+                    "$action",
+                    action.describe(),
+                    "${refusal.message}",
+                )) {
                     text.lowercase() shouldNotContain "a0a1"
                     text shouldNotContain "-96"
                     text shouldNotContain secret.contentToString()

@@ -75,7 +75,8 @@ class SegmentedPostSpec :
                 for (qp in listOf(bench.queuePair(RAW_PACKET), bench.queuePair(), bench.extendedQueuePair())) {
                     val refusal = shouldThrow<UnsupportedVerbException> { qp.post(list) }
                     refusal.operation() shouldBe "ibv_wr_send_tso"
-                    refusal.advice() shouldContain "Request 1 of 2, counted from 0, needs a queue pair with SEGMENTATION"
+                    refusal.advice() shouldContain
+                        "Request 1 of 2, counted from 0, needs a queue pair with SEGMENTATION"
                 }
             }
         }

@@ -5,8 +5,8 @@ import org.kverbs.internal.values.Ranges;
 
 /**
  * The parameters of a flow action that decrypts or encrypts packets of IPsec ({@code struct ibv_flow_action_esp_attr}).
- * {@link #decrypting} and {@link #encrypting} begin with inline crypto, in which the packet keeps its ESP header; {@link
- * #fullOffload} makes the device add and remove it. Tunnel headers that the device adds and removes ({@code esp_encap})
+ * {@link #decrypting} and {@link #encrypting} begin with inline crypto, in which the packet keeps its ESP header;
+ * {@link #fullOffload} makes the device add and remove it. Tunnel headers that the device adds and removes ({@code esp_encap})
  * are not here.
  *
  * @param encrypts whether the action encrypts; otherwise it decrypts
@@ -46,8 +46,8 @@ public record EspAttributes(
         Ranges.require("replayWindow", replayWindow, 0, Integer.MAX_VALUE);
         boolean asksForOffload = spi != 0 || sequence != 0 || padding != 0 || hardLimit != 0 || replayWindow != 0;
         if (!fullOffload && asksForOffload) {
-            throw new IllegalArgumentException("spi, sequence, padding, hardLimit and replayWindow are for full offload:"
-                    + " call fullOffload(spi, sequence), or leave them 0");
+            throw new IllegalArgumentException("spi, sequence, padding, hardLimit and replayWindow are for full"
+                    + " offload: call fullOffload(spi, sequence), or leave them 0");
         }
         if (isInNewWindow && (fullOffload || esn == null)) {
             throw new IllegalArgumentException("isInNewWindow is for inline crypto with an extended sequence number");

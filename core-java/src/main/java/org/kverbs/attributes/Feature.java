@@ -149,8 +149,8 @@ public enum Feature {
             "Devices of the driver mlx5 have it since rdma-core 19, and so have the embedded devices in this process; "
                     + "an embedded device on UDP sockets has none."),
     /**
-     * Actions of flow rules that decrypt and encrypt packets of IPsec ({@code ibv_create_flow_action_esp}). A device has
-     * some of them: the embedded device decrypts by full offload, in transport mode.
+     * Actions of flow rules that decrypt and encrypt packets of IPsec ({@code ibv_create_flow_action_esp}). A device
+     * has some of them: the embedded device decrypts by full offload, in transport mode.
      */
     ESP_FLOW_ACTION(
             "ibv_create_flow_action_esp",

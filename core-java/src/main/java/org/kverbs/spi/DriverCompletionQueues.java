@@ -3,7 +3,7 @@ package org.kverbs.spi;
 /** Makes completion queues whose completions have fields that only the driver's own functions read. */
 public interface DriverCompletionQueues extends DriverObjects {
 
-    /** Returns the fields: bits of {@link CompletionExtras#WITH_SOURCE_GID} and {@link CompletionExtras#WITH_UNSOLICITED}. */
+    /** Returns the fields: {@link CompletionExtras#WITH_SOURCE_GID}, {@link CompletionExtras#WITH_UNSOLICITED}. */
     int fields();
 
     /**

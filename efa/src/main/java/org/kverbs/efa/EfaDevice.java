@@ -120,7 +120,7 @@ public final class EfaDevice {
     }
 
     /**
-     * Makes a completion queue whose completions have fields of efa ({@code efadv_create_cq}). It is polled as any other.
+     * Makes a completion queue whose completions have fields of efa ({@code efadv_create_cq}). Polling is the same.
      *
      * @throws IllegalArgumentException if the channel belongs to another context
      * @throws UnsupportedVerbException if the library lacks the call, or the device a field

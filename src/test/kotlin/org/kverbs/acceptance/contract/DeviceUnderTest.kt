@@ -289,7 +289,8 @@ private fun embedded(
 
 /** The capabilities of devices that carry Ethernet frames. */
 private val framesOnly: Set<Capability>
-    get() = setOf(Capability.RAW_PACKET, Capability.FLOW_STEERING, Capability.ESP_FLOW_ACTION) +
+    get() =
+        setOf(Capability.RAW_PACKET, Capability.FLOW_STEERING, Capability.ESP_FLOW_ACTION) +
             setOf(Capability.FLOW_COUNTERS, Capability.WORK_QUEUES)
 
 /** Containers often have no IPv6; then its cases are skipped. */

@@ -37,7 +37,11 @@ internal class EspSpec :
             sender.shouldReach(receiver, ethernet(MINE, 0x0800, sealed(datagram, 1)), plain(datagram))
             for (length in listOf(0, 1, 15, 16, 17, 1000)) {
                 val payload = udp(53, pattern(length))
-                sender.shouldReach(receiver, ethernet(MINE, 0x0800, sealed(payload, 2 + length.toLong())), plain(payload))
+                sender.shouldReach(
+                    receiver,
+                    ethernet(MINE, 0x0800, sealed(payload, 2 + length.toLong())),
+                    plain(payload),
+                )
             }
             val good = ethernet(MINE, 0x0800, sealed(datagram, 2000))
             for (at in listOf(34, 38, 42, 50, 60, good.size - 1)) { // SPI, number, vector, bytes, check value
@@ -54,17 +58,40 @@ internal class EspSpec :
             val (sender, receiver) = espEnds()
             receiver.rule(context.espFlowAction(decrypting(start = 100).withLimits(0, 0, 64)))
             for ((number, passes) in listOf(
-                99L to false, 100L to true, 100L to false, 170L to true, 106L to false, 107L to true, 107L to false,
-                169L to true, 170L to false, 5000L to true, 170L to false, 4937L to true, 4936L to false,
+                99L to false,
+                100L to true,
+                100L to false,
+                170L to true,
+                106L to false,
+                107L to true,
+                107L to false,
+                169L to true,
+                170L to false,
+                5000L to true,
+                170L to false,
+                4937L to true,
+                4936L to false,
                 5000L + (1L shl 31) + 1 to false,
             )) {
                 val frame = ethernet(MINE, 0x0800, sealed(udp(53), number))
                 withClue("packet $number") {
-                    if (passes) sender.shouldReach(receiver, frame, plain(udp(53))) else sender.shouldNotReach(receiver, frame)
+                    if (passes) {
+                        sender.shouldReach(
+                            receiver,
+                            frame,
+                            plain(udp(53)),
+                        )
+                    } else {
+                        sender.shouldNotReach(receiver, frame)
+                    }
                 }
             }
             // a forged packet does not move the window
-            val forged = ethernet(MINE, 0x0800, sealed(udp(53), 9000)).also { it[it.size - 1] = (it.last().toInt() xor 1).toByte() }
+            val forged =
+                ethernet(MINE, 0x0800, sealed(udp(53), 9000)).also {
+                    it[it.size - 1] =
+                        (it.last().toInt() xor 1).toByte()
+                }
             sender.shouldNotReach(receiver, forged)
             sender.shouldReach(receiver, ethernet(MINE, 0x0800, sealed(udp(53), 4990)), plain(udp(53)))
         }
@@ -120,7 +147,8 @@ internal class EspSpec :
                 refusal.errnoName() shouldBe "EOPNOTSUPP"
                 refusal.message shouldContain "The embedded device"
             }
-            refusalOf("EINVAL") { context.espFlowAction(decrypting().withLimits(0, 0, 1 shl 20)) } shouldContain "window"
+            refusalOf("EINVAL") { context.espFlowAction(decrypting().withLimits(0, 0, 1 shl 20)) } shouldContain
+                "window"
             val action = context.espFlowAction(decrypting())
             val rules = List(2) { receiver.rule(action, priority = it) }
             rules[0].close()
@@ -157,7 +185,11 @@ private fun plain(payload: ByteArray) = ethernet(MINE, 0x0800, checksummed(ipv4(
 private fun checksummed(packet: ByteArray): ByteArray {
     val sum = (0 until 20 step 2).sumOf { ByteBuffer.wrap(packet).getShort(it).toInt() and 0xffff }
     val folded = (sum and 0xffff) + (sum ushr 16)
-    return ByteBuffer.wrap(packet.copyOf()).putShort(10, ((folded and 0xffff) + (folded ushr 16)).inv().toShort()).array()
+    return ByteBuffer
+        .wrap(
+            packet.copyOf(),
+        ).putShort(10, ((folded and 0xffff) + (folded ushr 16)).inv().toShort())
+        .array()
 }
 
 /** Seals an IP payload of UDP as ESP in transport mode. */

@@ -14,10 +14,10 @@ import org.kverbs.internal.abi.IbvParentDomainInitAttr;
 import org.kverbs.internal.abi.IbvParentDomainInitAttrMask;
 import org.kverbs.spi.QueueMemory;
 
-/** Writes the functions of an allocator into {@code struct ibv_parent_domain_init_attr} (man 3 ibv_alloc_parent_domain). */
+/** Writes the functions of an allocator into {@code struct ibv_parent_domain_init_attr}. */
 final class AllocatorCallbacks {
 
-    /** {@code void *alloc(struct ibv_pd *, void *pd_context, size_t size, size_t alignment, uint64_t resource_type)}. */
+    /** {@code void *alloc(struct ibv_pd *, void *pd_context, size_t size, size_t alignment, uint64_t type)}. */
     private static final FunctionDescriptor ALLOC =
             FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG);
 

@@ -102,7 +102,9 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
                 boolean done = read(completions + (long) taken * IbvWc.SIZE);
                 if (extras != 0) {
                     readExtras(
-                            done, completions + (long) taken * IbvWc.SIZE, extras + (long) taken * CompletionExtras.SIZE);
+                            done,
+                            completions + (long) taken * IbvWc.SIZE,
+                            extras + (long) taken * CompletionExtras.SIZE);
                 }
             } finally {
                 Downcalls.call(endPoll, cq);

@@ -54,8 +54,8 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
      * Makes the data path of a queue pair.
      *
      * @param qp {@code struct ibv_qp_ex *}, which begins with the {@code struct ibv_qp}
-     * @param optional which of IBV_QP_EX_WITH_ATOMIC_WRITE, IBV_QP_EX_WITH_FLUSH and IBV_QP_EX_WITH_TSO the driver took; without the bit,
-     *     the structure of an older library can end before the function
+     * @param optional which of IBV_QP_EX_WITH_ATOMIC_WRITE, IBV_QP_EX_WITH_FLUSH and IBV_QP_EX_WITH_TSO the driver
+     *     took; without the bit, the structure of an older library can end before the function
      */
     NativeExtendedQueuePairOps(long qp, int maxEntries, int maxInline, int optional, MemorySegment postReceive) {
         super(qp, postReceive, false); // another thread can have stopped at a safepoint with the queue pair's lock
@@ -149,7 +149,7 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         if (setDriverAddress.address() != 0 && Memory.getLong(request + DriverAddress.AH) == 0) {
             return false;
         }
-        if (SegmentedSend.is(request)) { // the payload is in regions: a driver has the header in the place of inline data
+        if (SegmentedSend.is(request)) { // a driver has the header in the place of inline data
             return !RequestLimits.isInline(request);
         }
         boolean isAligned = (Memory.getLong(request + IbvSendWr.WR_ATOMIC_REMOTE_ADDR) & 7) == 0;

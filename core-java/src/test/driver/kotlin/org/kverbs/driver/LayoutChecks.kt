@@ -16,7 +16,7 @@ import kotlin.io.path.writeText
 import kotlin.reflect.KClass
 
 /**
- * Compares the generated layouts and constants of a driver's module with what the C compiler finds in the driver's header.
+ * Compares the generated layouts and constants of a driver's module with what the C compiler finds in its header.
  *
  * @param module the folder of the module, and the name of its package: `efa`
  * @param main a class of the module
@@ -84,29 +84,29 @@ private class Layouts(
 ) {
     private val abi = "org.kverbs.$module.internal.abi"
 
-fun classes(): List<String> {
-    val root = Path.of(main.java.protectionDomain.codeSource.location.toURI())
-    return (root / abi.replace('.', '/')).listDirectoryEntries("*.class").map { it.nameWithoutExtension } -
-        "package-info"
-}
+    fun classes(): List<String> {
+        val root = Path.of(main.java.protectionDomain.codeSource.location.toURI())
+        return (root / abi.replace('.', '/')).listDirectoryEntries("*.class").map { it.nameWithoutExtension } -
+            "package-info"
+    }
 
-fun constants(name: String): Map<String, Long> =
-    Class.forName("$abi.$name").fields.associate { it.name to (it.get(null) as Number).toLong() }
+    fun constants(name: String): Map<String, Long> =
+        Class.forName("$abi.$name").fields.associate { it.name to (it.get(null) as Number).toLong() }
 
 /** The values of C expressions, by one program that prints them all. */
-@OptIn(ExperimentalPathApi::class)
-fun evaluate(expressions: List<String>): List<Long> {
-    val folder = Files.createTempDirectory("kverbs-layout")
-    try {
-        val prints = expressions.joinToString("\n") { "printf(\"%lld\\n\", (long long)($it));" }
-        val source = folder / "layout.c"
-        source.writeText(
-            "#include <stddef.h>\n#include <stdio.h>\n#include <infiniband/${module}dv.h>\nint main(void) {\n$prints\n}\n",
-        )
-        run(listOf("gcc", "$source", "-o", "${folder / "layout"}"))
-        return run(listOf("${folder / "layout"}")).lines().filter { it.isNotEmpty() }.map { it.toLong() }
-    } finally {
-        folder.deleteRecursively()
+    @OptIn(ExperimentalPathApi::class)
+    fun evaluate(expressions: List<String>): List<Long> {
+        val folder = Files.createTempDirectory("kverbs-layout")
+        try {
+            val prints = expressions.joinToString("\n") { "printf(\"%lld\\n\", (long long)($it));" }
+            val source = folder / "layout.c"
+            source.writeText(
+                "#include <stddef.h>\n#include <stdio.h>\n#include <infiniband/${module}dv.h>\nint main(void) {\n$prints\n}\n",
+            )
+            run(listOf("gcc", "$source", "-o", "${folder / "layout"}"))
+            return run(listOf("${folder / "layout"}")).lines().filter { it.isNotEmpty() }.map { it.toLong() }
+        } finally {
+            folder.deleteRecursively()
+        }
     }
-}
 }

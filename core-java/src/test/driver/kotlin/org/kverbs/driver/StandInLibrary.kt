@@ -19,8 +19,8 @@ import kotlin.io.path.div
 import kotlin.io.path.listDirectoryEntries
 
 /**
- * A library that stands in for libibverbs and for the library of a driver, compiled when first used: one device, `null0`,
- * whose queues move nothing, and a text of the calls that the driver got. From then on it is this JVM's libibverbs and
+ * A library that stands in for libibverbs and for the library of a driver, compiled when first used: one device,
+ * `null0`, whose queues move nothing, and a text of the calls that the driver got. From then on it is this JVM's libibverbs and
  * driver's library. The modules of drivers compile this file into their tests.
  *
  * @param module the folder of the module, `efa`: its `src/test/c` has the driver's part

@@ -12,8 +12,8 @@ import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.embedded.internal.wire.EspPacket;
 
 /**
- * An action that decrypts the ESP packets of flow rules: AES-GCM by full offload, in transport mode (RFC 4303, RFC 4106).
- * The packet leaves without ESP header, padding and trailer. Guarded by the engine's lock.
+ * An action that decrypts the ESP packets of flow rules: AES-GCM by full offload, in transport mode (RFC 4303, RFC
+ * 4106). The packet leaves without ESP header, padding and trailer. Guarded by the engine's lock.
  */
 public final class EspAction {
 
@@ -31,7 +31,14 @@ public final class EspAction {
      * @param icvLength the length of the integrity check value in bytes
      */
     public record Association(
-            int spi, long start, boolean isExtended, int window, long hardLimit, byte[] key, byte[] salt, int icvLength) {
+            int spi,
+            long start,
+            boolean isExtended,
+            int window,
+            long hardLimit,
+            byte[] key,
+            byte[] salt,
+            int icvLength) {
 
         /** Returns the index alone: the rest is secret. */
         @Override
@@ -88,8 +95,8 @@ public final class EspAction {
     }
 
     /**
-     * Decrypts a frame. Returns the length of the frame at {@link #opened}, or -1 if the frame is to be dropped. A frame
-     * that several rules of the action take is decrypted once: the second time it would be a replay.
+     * Decrypts a frame. Returns the length of the frame at {@link #opened}, or -1 if the frame is to be dropped. A
+     * frame that several rules of the action take is decrypted once: the second time it would be a replay.
      *
      * @param number the number of the frame, as {@link Steering} counts them
      */

@@ -32,7 +32,8 @@ final class Segments {
         if (wqe.length == 0 || wqe.length > Limits.SEGMENTED) {
             return Refusal.because(
                     Errno.EINVAL,
-                    "The payload has %d bytes, and the device segments 1 to %d.".formatted(wqe.length, Limits.SEGMENTED));
+                    "The payload has %d bytes, and the device segments 1 to %d."
+                            .formatted(wqe.length, Limits.SEGMENTED));
         }
         Segments segments = wqe.segments == null ? new Segments(qp.sends.maxTsoHeader()) : wqe.segments;
         String wrong = segments.read(request, wqe.length, qp.type == IbvQpType.IBV_QPT_RAW_PACKET);

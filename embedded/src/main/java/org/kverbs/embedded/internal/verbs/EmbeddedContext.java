@@ -65,7 +65,12 @@ public final class EmbeddedContext implements VerbsContext {
             "ibv_wr_flush");
     /** What the devices in this process have, and those on UDP sockets lack. */
     private static final Set<String> OF_FRAMES =
-            Set.of("ibv_create_qp", "ibv_create_flow", "ibv_create_flow_action_esp", "ibv_create_counters", "ibv_create_wq");
+            Set.of(
+                    "ibv_create_qp",
+                    "ibv_create_flow",
+                    "ibv_create_flow_action_esp",
+                    "ibv_create_counters",
+                    "ibv_create_wq");
 
     /** The length of an implicit region: SIZE_MAX (man 3 ibv_reg_mr). */
     private static final long WHOLE_ADDRESS_SPACE = -1;

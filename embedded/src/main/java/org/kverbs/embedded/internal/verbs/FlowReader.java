@@ -103,7 +103,8 @@ final class FlowReader {
         if (!isNormal && !matches.isEmpty()) {
             return Refusal.because(Errno.EINVAL, "Only a rule of type IBV_FLOW_ATTR_NORMAL matches headers.");
         }
-        rule = new FlowRule(qp, type, size(IbvFlowAttr.PRIORITY), passesOn, List.copyOf(matches), drops, counts, action);
+        rule = new FlowRule(
+                qp, type, size(IbvFlowAttr.PRIORITY), passesOn, List.copyOf(matches), drops, counts, action);
         return 0;
     }
 
