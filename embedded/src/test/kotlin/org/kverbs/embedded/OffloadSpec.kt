@@ -93,7 +93,7 @@ class OffloadSpec :
 
         test("should send a segment each time the rate allows, and finish a begun send in a drained queue") {
             Offload().use { wire ->
-                wire.sender.limitRate(RateLimit.ofKbps(8 * (SEGMENT + header.size))) // a segment takes 1 s
+                wire.sender.limitRate(RateLimit.ofKbps(8)) // a byte takes 1 ms, a segment 1054
                 wire.send(5 * SEGMENT)
                 wire.send(SEGMENT)
                 wire.fabric.clock().advance(Duration.ofMillis(2500))
@@ -112,7 +112,7 @@ class OffloadSpec :
 
         test("should flush a send whose segments have not all left, once") {
             Offload().use { wire ->
-                wire.sender.limitRate(RateLimit.ofKbps(8 * (SEGMENT + header.size)))
+                wire.sender.limitRate(RateLimit.ofKbps(8))
                 wire.send(5 * SEGMENT)
                 wire.fabric.clock().advance(Duration.ofMillis(1500))
                 wire.fabric.raise(wire.sender, AsyncEventType.QP_FATAL)
