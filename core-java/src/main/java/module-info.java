@@ -24,6 +24,7 @@ module org.kverbs {
             org.kverbs.embedded,
             org.kverbs.mlx5;
     exports org.kverbs.internal.memory to
+            org.kverbs.efa,
             org.kverbs.embedded,
             org.kverbs.mlx5;
 

@@ -234,6 +234,8 @@ struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 	}
 	if (init->comp_mask & (IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH))
 		return null_create_spreading_qp(context, init);
+	if (init->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER)
+		usual |= IBV_QP_EX_WITH_TSO;
 	if (asked & ~(usual | (null_options[NULL_PLACES] >= 44 ? IBV_QP_EX_WITH_ATOMIC_WRITE : 0)
 		      | (null_options[NULL_PLACES] >= 45 ? NULL_WITH_FLUSH : 0))) {
 		null_fail(EOPNOTSUPP);
@@ -241,6 +243,8 @@ struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 	}
 	memcpy(&plain, init, sizeof(plain)); /* the extended structure begins with the plain one's members */
 	made = (struct ibv_qp_ex *)ibv_create_qp(init->pd, &plain);
+	if (!made)
+		return NULL;
 	made->wr_start = wr_start;
 	made->wr_complete = wr_complete;
 	made->wr_abort = wr_abort;
@@ -250,7 +254,9 @@ struct ibv_qp *null_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 	made->wr_set_sge_list = wr_set_sge_list;
 	made->wr_set_inline_data = wr_set_inline_data;
 	set_placing(made, asked);
-	qp_of(made)->is_extended = 1;
+	if (asked & IBV_QP_EX_WITH_TSO)
+		made->wr_send_tso = null_wr_send_tso;
+	qp_of(made)->is_extended = !!asked;
 	return &made->qp_base;
 }
 

@@ -64,6 +64,13 @@ static void say_spec(const void *at)
 	case IBV_FLOW_SPEC_VXLAN_TUNNEL:
 		say(" id=%d/%08x", ntohl(spec->tunnel.val.tunnel_id), ntohl(spec->tunnel.mask.tunnel_id));
 		break;
+	case IBV_FLOW_SPEC_ESP:
+		say(" spi=%x/%x seq=%x/%x", ntohl(spec->esp.val.spi), ntohl(spec->esp.mask.spi), ntohl(spec->esp.val.seq),
+		    ntohl(spec->esp.mask.seq));
+		break;
+	case IBV_FLOW_SPEC_ACTION_HANDLE:
+		say(" %s", spec->handle.action->context ? "an action" : "none");
+		break;
 	case IBV_FLOW_SPEC_ACTION_COUNT:
 		say(" %s", spec->flow_count.counters == last_counters ? "the counters" : "other counters");
 		break;

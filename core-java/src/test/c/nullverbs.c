@@ -209,6 +209,8 @@ static int query_device_ex(struct ibv_context *context, const struct ibv_query_d
 	memset(attr, 0, size);
 	if (!(null_options[NULL_TRAITS] & NULL_BARE)) {
 		attr->max_dm_size = 4096;
+		attr->tso_caps.max_tso = 65536;
+		attr->tso_caps.supported_qpts = 1 << IBV_QPT_RAW_PACKET;
 		attr->packet_pacing_caps.qp_rate_limit_min = 1;
 		attr->packet_pacing_caps.qp_rate_limit_max = UINT32_MAX;
 	}
@@ -308,6 +310,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	if (null_options[NULL_EXTENDED]) {
 		context->abi_compat = __VERBS_ABI_IS_EXTENDED;
 		made->extension.sz = sizeof(made->extension);
+		null_add_offloads(&made->extension);
 		null_add_flows(&made->extension);
 		null_add_scaling(&made->extension);
 		made->extension.query_port = fill_port;

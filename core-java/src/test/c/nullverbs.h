@@ -43,6 +43,7 @@ enum null_kind {
 	NULL_COUNTERS,
 	NULL_WQ,
 	NULL_TABLE,
+	NULL_ACTION,
 	NULL_KINDS
 };
 
@@ -92,6 +93,9 @@ struct null_pd {
 	atomic_int users;
 	struct null_pd *parent; /* of a parent domain, as is the next */
 	struct null_td *td;
+	void *(*alloc)(struct ibv_pd *, void *, size_t, size_t, uint64_t); /* of one with an allocator, as the next two */
+	void (*free)(struct ibv_pd *, void *, void *, uint64_t);
+	void *pd_context;
 };
 
 struct null_mr {
@@ -191,6 +195,7 @@ struct null_qp {
 	uint32_t last_queue;     /* the shared receive queue that the last request named */
 	uint64_t last_id;        /* what a post stores, so that the compiler keeps its loop */
 	struct null_table *table; /* of one that spreads what it receives */
+	void *queue;             /* memory of the program; NULL if it gave none */
 	uint32_t ece_options;
 	struct ibv_qp_rate_limit_attr rate;
 };
@@ -270,6 +275,15 @@ int null_destroy_spreading_qp(struct null_qp *qp);
 /* What the last call on work queues, tables or queue pairs with a table was asked for, as text. */
 const char *null_scaling(void);
 
+/* Takes memory for a queue pair from the allocator of its domain, if it has one; 0 or errno. And gives it back. */
+int null_lend(struct null_pd *pd, struct null_qp *qp);
+void null_give_back(struct null_pd *pd, void *queue);
+void null_wr_send_tso(struct ibv_qp_ex *qp, void *hdr, uint16_t hdr_sz, uint16_t mss);
+/* Puts the functions of flow actions into a context. */
+void null_add_offloads(struct verbs_context *context);
+/* What the last send in segments or the last flow action was asked for, as text. */
+const char *null_offload(void);
+
 /* Sets an option; all are 0 or none at first. */
 void null_set(enum null_option option, int value);
 /* Sets all options back and forgets the log. */
@@ -280,6 +294,8 @@ int null_live(enum null_kind kind);
 uint64_t null_destroyed(unsigned index);
 /* Puts a successful completion with this id into a queue; ENOSPC if it is full. */
 int null_complete(struct ibv_cq *cq, uint64_t wr_id);
+/* The same with an enum ibv_wc_opcode. */
+int null_complete_as(struct ibv_cq *cq, uint64_t wr_id, int opcode);
 /* The advice, the flags, the number of entries and their bytes in the last call of ibv_advise_mr. */
 uint64_t null_advised(unsigned index);
 uint64_t null_tagged(unsigned index);

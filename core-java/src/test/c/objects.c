@@ -195,6 +195,11 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 		return NULL;
 	}
 	qp = make_of(pd, NULL_QP, sizeof(*qp));
+	if (null_lend((struct null_pd *)pd, qp)) {
+		unmake_of(pd, NULL_QP, qp);
+		null_fail(ENOMEM);
+		return NULL;
+	}
 	qp->base.context = pd->context;
 	qp->base.pd = pd;
 	qp->base.send_cq = init->send_cq;
@@ -247,6 +252,8 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 	struct null_cq *recv_cq = (struct null_cq *)qp->recv_cq;
 	struct null_srq *srq = (struct null_srq *)qp->srq;
 	struct null_xrcd *xrcd = ((struct null_qp *)qp)->xrcd;
+	struct ibv_pd *pd = qp->pd;
+	void *queue = ((struct null_qp *)qp)->queue;
 	int refused;
 
 	null_await_acknowledged(qp);
@@ -261,6 +268,7 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 	refused = unmake_of(qp->pd, NULL_QP, qp);
 	if (refused)
 		return refused;
+	null_give_back((struct null_pd *)pd, queue);
 	if (send_cq->last_qp == (struct null_qp *)qp)
 		send_cq->last_qp = NULL;
 	send_cq->users--;

@@ -206,7 +206,12 @@ static int complete(struct null_cq *cq, const struct ibv_wc *wc)
 
 int null_complete(struct ibv_cq *cq, uint64_t wr_id)
 {
-	struct ibv_wc wc = {.wr_id = wr_id, .status = IBV_WC_SUCCESS};
+	return null_complete_as(cq, wr_id, IBV_WC_SEND);
+}
+
+int null_complete_as(struct ibv_cq *cq, uint64_t wr_id, int opcode)
+{
+	struct ibv_wc wc = {.wr_id = wr_id, .status = IBV_WC_SUCCESS, .opcode = opcode};
 
 	return complete((struct null_cq *)cq, &wc);
 }

@@ -113,7 +113,7 @@ static struct ibv_pd *alloc_parent_domain(struct ibv_context *context, struct ib
 		null_fail(EINVAL);
 		return NULL;
 	}
-	if (!init->pd || init->comp_mask) {
+	if (!init->pd || init->comp_mask & ~IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) {
 		null_fail(EINVAL);
 		return NULL;
 	}
@@ -121,6 +121,11 @@ static struct ibv_pd *alloc_parent_domain(struct ibv_context *context, struct ib
 	pd->parent = (struct null_pd *)init->pd;
 	pd->parent->users++;
 	pd->td = (struct null_td *)init->td;
+	if (init->comp_mask) {
+		pd->alloc = init->alloc;
+		pd->free = init->free;
+		pd->pd_context = init->pd_context;
+	}
 	if (pd->td)
 		pd->td->users++;
 	return &pd->base;

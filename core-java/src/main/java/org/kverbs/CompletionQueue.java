@@ -29,6 +29,7 @@ import org.kverbs.internal.abi.IbvModifyCqAttr;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.internal.values.Ranges;
 import org.kverbs.spi.CompletionQueueOps;
+import org.kverbs.spi.DriverCompletionQueues;
 import org.kverbs.spi.DriverObjects;
 
 /**
@@ -53,16 +54,28 @@ public final class CompletionQueue extends Resource {
     private final CompletionPoller poller;
     private final CompletionEvents events;
 
-    private CompletionQueue(Context context, CompletionQueueAttributes attributes, long handle, int wcFlags) {
+    private CompletionQueue(
+            Context context,
+            CompletionQueueAttributes attributes,
+            @Nullable DriverObjects driver,
+            long handle,
+            int wcFlags) {
         super(new Lifetime(Turn.FOUNDATIONS, lifetimes(parents(context, attributes))));
         this.context = context;
         this.channel = attributes.channel();
         this.handle = handle;
         this.options = attributes.options();
-        this.ops = attributes.extended()
-                ? context.verbs.extendedCompletionQueueOps(handle, wcFlags)
-                : context.verbs.completionQueueOps(handle);
-        this.poller = new CompletionPoller(this, ops, CompletionField.mask(options.fields()));
+        int ofDriver = 0;
+        if (driver instanceof DriverCompletionQueues queues) {
+            this.ops = context.verbs.driver().completionQueueOps(
+                    handle, wcFlags, queues.readers(context.verbs, handle));
+            ofDriver = queues.fields();
+        } else {
+            this.ops = attributes.extended()
+                    ? context.verbs.extendedCompletionQueueOps(handle, wcFlags)
+                    : context.verbs.completionQueueOps(handle);
+        }
+        this.poller = new CompletionPoller(this, ops, CompletionField.mask(options.fields()) | ofDriver);
         this.events = new CompletionEvents(context.verbs, handle);
         context.events.add(handle, this);
         if (channel != null) {
@@ -93,7 +106,7 @@ public final class CompletionQueue extends Resource {
         return create(
                 errno -> refusal(context, attributes, driver, operation, errno),
                 () -> makeHandle(context, attributes, driver, wcFlags),
-                h -> new CompletionQueue(context, attributes, h, wcFlags[0]),
+                h -> new CompletionQueue(context, attributes, driver, h, wcFlags[0]),
                 parents(context, attributes));
     }
 

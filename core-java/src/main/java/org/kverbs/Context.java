@@ -14,6 +14,7 @@ import org.kverbs.attributes.CompletionCounterCapabilities;
 import org.kverbs.attributes.DeviceAttributes;
 import org.kverbs.attributes.DeviceAttributesEx;
 import org.kverbs.attributes.EthernetAddress;
+import org.kverbs.attributes.EspAttributes;
 import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.Gid;
 import org.kverbs.attributes.GidEntry;
@@ -28,6 +29,7 @@ import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvDeviceAttr;
 import org.kverbs.internal.abi.IbvDeviceAttrEx;
 import org.kverbs.internal.abi.IbvPortAttr;
+import org.kverbs.spi.DriverLibrary;
 import org.kverbs.spi.DriverObjects;
 import org.kverbs.spi.VerbsContext;
 
@@ -251,6 +253,16 @@ public final class Context extends Resource {
     }
 
     /**
+     * Makes an action of flow rules that decrypts or encrypts packets of IPsec ({@code ibv_create_flow_action_esp}).
+     *
+     * @throws UnsupportedVerbException if the device does not have {@link Feature#ESP_FLOW_ACTION}
+     * @throws RdmaSystemException if the device refuses the parameters: EOPNOTSUPP if it has actions, but not this one
+     */
+    public EspFlowAction espFlowAction(EspAttributes attributes) {
+        return EspFlowAction.make(this, attributes);
+    }
+
+    /**
      * Makes a thread domain ({@code ibv_alloc_td}), whose objects one thread at a time uses.
      *
      * @throws UnsupportedVerbException if the device has no thread domains
@@ -363,6 +375,18 @@ public final class Context extends Resource {
      */
     public CompletionQueue completionQueue(CompletionQueueAttributes attributes) {
         return CompletionQueue.make(this, attributes, null);
+    }
+
+    /**
+     * Loads the library of the device's driver, for modules that know the driver, such as kverbs-mlx5.
+     *
+     * @param file the file name or the path of the library
+     * @param verb the function that tells whose device it is, for the exception
+     * @param otherDriver whole sentences that say which driver and which release of rdma-core have it
+     * @throws UnsupportedVerbException if the device is not one of libibverbs, or if the library is not there
+     */
+    public DriverLibrary driverLibrary(String file, String verb, String otherDriver) {
+        return DriverLibraries.load(this, file, verb, otherDriver);
     }
 
     /**

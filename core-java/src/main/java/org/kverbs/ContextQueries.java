@@ -40,10 +40,11 @@ final class ContextQueries {
     static boolean supports(Context context, Feature feature) {
         return switch (feature) {
             // The calls that make such queues and regions say nothing of it.
-            case COMPLETION_TIMESTAMPS, ON_DEMAND_PAGING -> offers(feature, context.queryDeviceEx());
+            case COMPLETION_TIMESTAMPS, ON_DEMAND_PAGING, SEGMENTATION -> offers(feature, context.queryDeviceEx());
             case DEVICE_MEMORY, RATE_LIMIT, TAG_MATCHING, WORK_QUEUES, XRC -> context.verbs.has(feature.verb())
                     && offers(feature, context.queryDeviceEx());
             case PATH_MIGRATION -> PathMigration.isIn(context);
+            case DOMAIN_ALLOCATOR -> context.verbs.nativeAddress() != 0 && context.verbs.has(feature.verb());
             default -> context.verbs.has(feature.verb());
         };
     }
@@ -75,6 +76,7 @@ final class ContextQueries {
             case ON_DEMAND_PAGING -> attributes.onDemandPaging().isSupported();
             case DEVICE_MEMORY -> attributes.maxDmSize() != 0;
             case RATE_LIMIT -> attributes.packetPacing().maxKbps() != 0;
+            case SEGMENTATION -> attributes.segmentation().maxTso() != 0;
             case TAG_MATCHING -> attributes.tagMatching().maxTags() != 0;
             case WORK_QUEUES -> attributes.maxWqTypeRq() != 0;
             case XRC -> attributes.capabilities().contains(DeviceCapability.XRC);

@@ -37,7 +37,7 @@ final class DomainQueues {
         Resource[] parents = requireFitting(pd, attributes);
         try (Arena arena = Arena.ofConfined()) {
             boolean spreads = attributes.indirectionTable() != null;
-            boolean extended = attributes.extended() || spreads;
+            boolean extended = attributes.extended() || spreads || attributes.maxTsoHeader() > 0;
             MemorySegment init = arena.allocate(IbvQpInitAttrEx.SIZE, JAVA_LONG.byteAlignment());
             if (spreads) {
                 attributes.writeSpreading(init, pd.handle(), arena);
@@ -45,6 +45,9 @@ final class DomainQueues {
                 attributes.writeTo(init);
             }
             attributes.features().forEach(feature -> requireSupported(pd, feature));
+            if (attributes.maxTsoHeader() > 0) {
+                requireSegmentation(pd, attributes.type());
+            }
             String operation = (extended ? "ibv_create_qp_ex(" : "ibv_create_qp(") + pd.context().device().name() + ", "
                     + attributes + ")";
             return Resource.create(
@@ -102,6 +105,14 @@ final class DomainQueues {
         if (!pd.context().supports(feature)) {
             String operation = feature.verb() + "(" + pd.context().device().name() + ")";
             throw pd.context().refusal(feature, operation, Errno.EOPNOTSUPP);
+        }
+    }
+
+    /** Refuses a type that the device segments nothing for: drivers take the limit of the header nevertheless. */
+    private static void requireSegmentation(ProtectionDomain pd, QueuePairType type) {
+        if (!type.isIn(pd.context().queryDeviceEx().segmentation().queuePairTypes())) {
+            String operation = Feature.SEGMENTATION.verb() + "(" + pd.context().device().name() + ", " + type + ")";
+            throw pd.context().refusal(Feature.SEGMENTATION, operation, Errno.EOPNOTSUPP);
         }
     }
 

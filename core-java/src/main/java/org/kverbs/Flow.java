@@ -2,6 +2,9 @@ package org.kverbs;
 
 import java.lang.foreign.Arena;
 import org.kverbs.attributes.Feature;
+import java.util.Arrays;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
@@ -9,7 +12,8 @@ import org.kverbs.spi.FlowVerbs;
 
 /**
  * A flow rule ({@code struct ibv_flow}): the frames that match it go to its queue pair. {@link QueuePair#flow} makes
- * it. Closing it ends the rule; closing the queue pair or the counters of the rule closes it first.
+ * it. Closing it ends the rule; closing the queue pair, the counters or
+ * the action of the rule closes it first.
  *
  * <p>Safe for any thread. Source: {@code man 3 ibv_create_flow}.
  */
@@ -37,6 +41,11 @@ public final class Flow extends Resource {
             throw new IllegalArgumentException(counters.describe() + " belong to another open device than "
                     + queuePair.describe() + "; make both from the same context");
         }
+        EspFlowAction action = attributes.action();
+        if (action != null && action.context() != context) {
+            throw new IllegalArgumentException(action.describe() + " belongs to another open device than "
+                    + queuePair.describe() + "; make both from the same context");
+        }
         String operation = "ibv_create_flow(" + queuePair.describe() + ", " + attributes + ")";
         try (Arena arena = Arena.ofConfined()) {
             return Resource.create(
@@ -45,15 +54,19 @@ public final class Flow extends Resource {
                             : context.refusal(Feature.FLOW_STEERING, operation, errno),
                     () -> context.verbs.flows().createFlow(queuePair.handle(), attributes.write(arena)),
                     h -> new Flow(queuePair, context.verbs.flows(), attributes, h),
-                    counters == null ? new Resource[] {queuePair} : new Resource[] {queuePair, counters});
+                    madeFrom(queuePair, attributes));
         }
     }
 
     private static Lifetime[] parents(QueuePair queuePair, FlowAttributes attributes) {
-        FlowCounters counters = attributes.counters();
-        return counters == null
-                ? new Lifetime[] {queuePair.lifetime}
-                : new Lifetime[] {queuePair.lifetime, counters.lifetime};
+        return Arrays.stream(madeFrom(queuePair, attributes)).map(each -> each.lifetime).toArray(Lifetime[]::new);
+    }
+
+    /** Returns what a rule is made from: a queue pair, and the counters and the action if it has them. */
+    static Resource[] madeFrom(QueuePair queuePair, FlowAttributes attributes) {
+        return Stream.of(queuePair, attributes.counters(), attributes.action())
+                .filter(Objects::nonNull)
+                .toArray(Resource[]::new);
     }
 
     /** Returns the queue pair that receives the frames. */

@@ -10,6 +10,7 @@ import org.kverbs.attributes.FlowType;
 import org.kverbs.internal.abi.IbvFlowAttr;
 import org.kverbs.internal.abi.IbvFlowFlags;
 import org.kverbs.internal.abi.IbvFlowSpecActionDrop;
+import org.kverbs.internal.abi.IbvFlowSpecActionHandle;
 import org.kverbs.internal.abi.IbvFlowSpecCounterAction;
 import org.kverbs.internal.abi.IbvFlowSpecType;
 import org.kverbs.internal.values.Ranges;
@@ -25,6 +26,7 @@ import org.kverbs.internal.values.Ranges;
  * @param matches what the rule asks of the headers; empty if it takes any frame
  * @param drops whether the device drops the frames that match ({@code IBV_FLOW_SPEC_ACTION_DROP})
  * @param counters the counters of the rule, or null for none ({@code IBV_FLOW_SPEC_ACTION_COUNT})
+ * @param action what decrypts the frames that match, or null for nothing ({@code IBV_FLOW_SPEC_ACTION_HANDLE})
  */
 public record FlowAttributes(
         FlowType type,
@@ -33,7 +35,8 @@ public record FlowAttributes(
         boolean dontTrap,
         List<FlowMatch> matches,
         boolean drops,
-        @Nullable FlowCounters counters) {
+        @Nullable FlowCounters counters,
+        @Nullable EspFlowAction action) {
 
     /** Checks that the numbers are in range, and that only a normal rule has matches or passes frames on. */
     public FlowAttributes {
@@ -46,6 +49,18 @@ public record FlowAttributes(
         }
     }
 
+    /** Makes the parameters of a rule without an action. */
+    public FlowAttributes(
+            FlowType type,
+            int priority,
+            int port,
+            boolean dontTrap,
+            List<FlowMatch> matches,
+            boolean drops,
+            @Nullable FlowCounters counters) {
+        this(type, priority, port, dontTrap, matches, drops, counters, null);
+    }
+
     /** Begins the parameters of a rule of type {@link FlowType#NORMAL}, priority 0 and port 1. */
     public static FlowAttributesBuilder builder() {
         return new FlowAttributesBuilder();
@@ -55,6 +70,7 @@ public record FlowAttributes(
     MemorySegment write(Arena arena) {
         int size = IbvFlowAttr.SIZE
                 + matches.stream().mapToInt(each -> each.toBytes().length).sum()
+                + (action == null ? 0 : IbvFlowSpecActionHandle.SIZE)
                 + (drops ? IbvFlowSpecActionDrop.SIZE : 0)
                 + (counters == null ? 0 : IbvFlowSpecCounterAction.SIZE);
         MemorySegment flow = arena.allocate(size, Long.BYTES);
@@ -70,6 +86,11 @@ public record FlowAttributes(
             MemorySegment.copy(bytes, 0, flow, ValueLayout.JAVA_BYTE, at, bytes.length);
             at += bytes.length;
         }
+        if (action != null) {
+            writeHeader(flow, at, IbvFlowSpecType.IBV_FLOW_SPEC_ACTION_HANDLE, IbvFlowSpecActionHandle.SIZE);
+            flow.set(ValueLayout.JAVA_LONG_UNALIGNED, at + IbvFlowSpecActionHandle.ACTION, action.handle());
+            at += IbvFlowSpecActionHandle.SIZE;
+        }
         if (drops) {
             writeHeader(flow, at, IbvFlowSpecType.IBV_FLOW_SPEC_ACTION_DROP, IbvFlowSpecActionDrop.SIZE);
             at += IbvFlowSpecActionDrop.SIZE;
@@ -82,7 +103,7 @@ public record FlowAttributes(
     }
 
     private int specifications() {
-        return matches.size() + (drops ? 1 : 0) + (counters == null ? 0 : 1);
+        return matches.size() + (action == null ? 0 : 1) + (drops ? 1 : 0) + (counters == null ? 0 : 1);
     }
 
     private static void writeHeader(MemorySegment flow, long at, int type, int size) {
@@ -96,6 +117,7 @@ public record FlowAttributes(
         return type + ", priority=" + priority + ", port=" + port
                 + (dontTrap ? ", dontTrap" : "")
                 + (matches.isEmpty() ? "" : ", " + matches)
+                + (action == null ? "" : ", esp(" + action.attributes() + ")")
                 + (drops ? ", drop" : "")
                 + (counters == null ? "" : ", counted");
     }

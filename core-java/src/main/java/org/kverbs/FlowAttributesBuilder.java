@@ -16,6 +16,7 @@ public final class FlowAttributesBuilder {
     private boolean dontTrap;
     private boolean drops;
     private @Nullable FlowCounters counters;
+    private @Nullable EspFlowAction action;
 
     FlowAttributesBuilder() {}
 
@@ -67,6 +68,12 @@ public final class FlowAttributesBuilder {
         return this;
     }
 
+    /** Makes the device decrypt the packets that match, or encrypt them, before the queue pair receives them. */
+    public FlowAttributesBuilder action(EspFlowAction newAction) {
+        action = newAction;
+        return this;
+    }
+
     /**
      * Makes the parameters.
      *
@@ -74,6 +81,6 @@ public final class FlowAttributesBuilder {
      *     FlowType#NORMAL} has matches
      */
     public FlowAttributes build() {
-        return new FlowAttributes(type, priority, port, dontTrap, matches, drops, counters);
+        return new FlowAttributes(type, priority, port, dontTrap, matches, drops, counters, action);
     }
 }

@@ -28,7 +28,7 @@ import org.kverbs.internal.values.Ranges;
  */
 public final class MemoryRegion extends Resource {
 
-    private final ProtectionDomain pd;
+    private volatile ProtectionDomain pd;
     private final long handle;
     private final RegionKind kind;
     private final @Nullable Arena owned;
@@ -299,7 +299,7 @@ public final class MemoryRegion extends Resource {
         int mask = AccessFlag.mask(newAccess);
         AccessFlags.requireConsistent(mask);
         synchronized (moving) {
-            reregister(IbvReregMrFlags.IBV_REREG_MR_CHANGE_ACCESS, memory, mask);
+            reregister(IbvReregMrFlags.IBV_REREG_MR_CHANGE_ACCESS, pd, memory, mask);
             access = mask;
         }
     }
@@ -322,10 +322,44 @@ public final class MemoryRegion extends Resource {
         requireRegistrable(newMemory);
         synchronized (moving) {
             movedTo = newMemory;
-            reregister(IbvReregMrFlags.IBV_REREG_MR_CHANGE_TRANSLATION, newMemory, access);
+            reregister(IbvReregMrFlags.IBV_REREG_MR_CHANGE_TRANSLATION, pd, newMemory, access);
             memory = newMemory;
             length = newMemory.byteSize();
             requestAddress = requestAddress(newMemory, access);
+        }
+    }
+
+    /**
+     * Moves the region to another protection domain of the same open device ({@code ibv_rereg_mr},
+     * IBV_REREG_MR_CHANGE_PD). Queue pairs of the former domain can no longer use it. The keys can change, so make
+     * slices again. The region is then closed with the new domain, and the former one can be closed before it.
+     *
+     * @throws IllegalArgumentException if the domain is of another open device
+     * @throws IllegalStateException if the region, its domain or the new domain is closed
+     * @throws UnsupportedOperationException if {@link #hasMemory} is false
+     * @throws RdmaSystemException as {@link #reregister(AccessFlag...)}; EBUSY if memory windows are bound to it
+     */
+    public void reregister(ProtectionDomain newDomain) {
+        requireReregistrable();
+        if (newDomain.context() != pd.context()) {
+            throw new IllegalArgumentException(newDomain.describe() + " belongs to another open device than the "
+                    + describe() + "; take a domain of the same context");
+        }
+        synchronized (moving) {
+            Lifetime[] domains = {pd.lifetime, newDomain.lifetime};
+            Lifetime.enterAll(domains); // neither can be closed between the call and the move
+            try {
+                command(operation(IbvReregMrFlags.IBV_REREG_MR_CHANGE_PD, memory, access), () -> {
+                    int result = rereg(IbvReregMrFlags.IBV_REREG_MR_CHANGE_PD, newDomain, memory, access);
+                    if (result >= 0 && newDomain != pd) {
+                        lifetime.moveTo(newDomain.lifetime);
+                        pd = newDomain;
+                    }
+                    return result;
+                });
+            } finally {
+                Lifetime.exitAll(domains);
+            }
         }
     }
 
@@ -336,17 +370,22 @@ public final class MemoryRegion extends Resource {
         }
     }
 
-    private void reregister(int flags, MemorySegment target, int mask) {
-        String operation = "ibv_rereg_mr(%s, flags=%d, addr=0x%x, length=%d, access=%s)"
+    private void reregister(int flags, ProtectionDomain domain, MemorySegment target, int mask) {
+        command(operation(flags, target, mask), () -> rereg(flags, domain, target, mask));
+    }
+
+    private String operation(int flags, MemorySegment target, int mask) {
+        return "ibv_rereg_mr(%s, flags=%d, addr=0x%x, length=%d, access=%s)"
                 .formatted(pd.context().device().name(), flags, target.address(), target.byteSize(),
                         AccessFlag.of(mask));
-        command(operation, () -> {
-            try {
-                return pd.context().verbs.reregisterMemory(handle, flags, pd.handle(), target, mask);
-            } finally {
-                noteKeys(); // a failed call can have changed them too
-            }
-        });
+    }
+
+    private int rereg(int flags, ProtectionDomain domain, MemorySegment target, int mask) {
+        try {
+            return domain.context().verbs.reregisterMemory(handle, flags, domain.handle(), target, mask);
+        } finally {
+            noteKeys(); // a failed call can have changed them too
+        }
     }
 
     private void destroy() {

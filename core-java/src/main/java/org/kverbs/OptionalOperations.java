@@ -30,10 +30,22 @@ final class OptionalOperations {
                 case ATOMIC_WRITE -> IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_ATOMIC_WRITE;
                 case FLUSH -> PlacementExtensions.IBV_QP_EX_WITH_FLUSH;
                 default -> throw new IllegalArgumentException(
-                        feature + " is not an operation of an extended queue pair: ATOMIC_WRITE and FLUSH are");
+                        feature + " is not an operation of an extended queue pair: ATOMIC_WRITE and FLUSH are"
+                                + (feature == Feature.SEGMENTATION ? "; say maxTsoHeader(bytes) instead" : ""));
             };
         }
         return operations;
+    }
+
+    /** Returns the bits of all operations that a queue pair was made for. */
+    static int of(QueuePairInitAttributes attributes) {
+        return of(attributes.features())
+                | (attributes.maxTsoHeader() > 0 ? IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_TSO : 0);
+    }
+
+    private static int bit(Feature feature) {
+        return feature == Feature.SEGMENTATION
+                ? IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_TSO : of(Set.of(feature));
     }
 
     /** Returns the feature that a request needs, or null. */
@@ -41,6 +53,7 @@ final class OptionalOperations {
         return switch (Memory.getInt(requests.at(index) + IbvSendWr.OPCODE)) {
             case IbvWrOpcode.IBV_WR_ATOMIC_WRITE -> Feature.ATOMIC_WRITE;
             case PlacementExtensions.IBV_WR_FLUSH -> Feature.FLUSH;
+            case IbvWrOpcode.IBV_WR_TSO -> Feature.SEGMENTATION;
             default -> null;
         };
     }
@@ -49,7 +62,7 @@ final class OptionalOperations {
     static int firstBeyond(WorkRequestArena requests, int operations) {
         int index = 0;
         for (Feature needed = neededBy(requests, index);
-                needed == null || (of(Set.of(needed)) & ~operations) == 0;
+                needed == null || (bit(needed) & ~operations) == 0;
                 needed = neededBy(requests, index)) {
             index++;
         }

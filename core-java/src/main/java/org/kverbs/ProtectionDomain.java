@@ -16,6 +16,7 @@ import org.kverbs.attributes.WorkQueueState;
 import org.kverbs.internal.Lifetime;
 import org.kverbs.internal.Lifetime.Ending;
 import org.kverbs.internal.Lifetime.Turn;
+import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.IbvParentDomainInitAttr;
 import org.kverbs.internal.abi.IbvPd;
 import org.kverbs.internal.memory.Memory;
@@ -36,6 +37,7 @@ public final class ProtectionDomain extends Resource {
     private final Context context;
     private final @Nullable ProtectionDomain parent;
     private final @Nullable ThreadDomain threadDomain;
+    private final @Nullable Arena callbacks;
     private final long handle;
     /** True if another context made the domain, which then outlives this object. */
     private final boolean isImported;
@@ -43,17 +45,30 @@ public final class ProtectionDomain extends Resource {
     private final int kernelNumber;
 
     ProtectionDomain(Context context, long handle) {
-        this(context, null, null, handle, false, context.lifetime);
+        this(context, null, null, null, handle, false, context.lifetime);
     }
 
     static ProtectionDomain imported(Context context, long handle) {
-        return new ProtectionDomain(context, null, null, handle, true, context.lifetime);
+        return new ProtectionDomain(context, null, null, null, handle, true, context.lifetime);
+    }
+
+    /**
+     * Wraps a parent domain.
+     *
+     * @param callbacks where the functions of its allocator are, which are freed after the domain; null for none
+     */
+    static ProtectionDomain ofParent(
+            ProtectionDomain parent, @Nullable ThreadDomain threads, @Nullable Arena callbacks, long handle) {
+        Lifetime[] madeFrom = threads == null
+                ? new Lifetime[] {parent.lifetime} : new Lifetime[] {parent.lifetime, threads.lifetime};
+        return new ProtectionDomain(parent.context, parent, threads, callbacks, handle, false, madeFrom);
     }
 
     private ProtectionDomain(
             Context context,
             @Nullable ProtectionDomain parent,
             @Nullable ThreadDomain threadDomain,
+            @Nullable Arena callbacks,
             long handle,
             boolean isImported,
             Lifetime... madeFrom) {
@@ -61,6 +76,7 @@ public final class ProtectionDomain extends Resource {
         this.context = context;
         this.parent = parent;
         this.threadDomain = threadDomain;
+        this.callbacks = callbacks;
         this.handle = handle;
         this.isImported = isImported;
         this.kernelNumber = Memory.getInt(handle + IbvPd.HANDLE);
@@ -77,11 +93,7 @@ public final class ProtectionDomain extends Resource {
      * @throws UnsupportedVerbException if the device has no parent domains
      */
     public ProtectionDomain parentDomain(ThreadDomain threads) {
-        if (threads.context() != context) {
-            throw new IllegalArgumentException(threads.describe() + " belongs to another open device than "
-                    + describe() + "; make both from the same context");
-        }
-        return makeParentDomain(threads);
+        return ParentDomains.make(this, threads, null);
     }
 
     /**
@@ -91,22 +103,28 @@ public final class ProtectionDomain extends Resource {
      * @throws UnsupportedVerbException if the device has no parent domains
      */
     public ProtectionDomain parentDomain() {
-        return makeParentDomain(null);
+        return ParentDomains.make(this, null, null);
     }
 
-    private ProtectionDomain makeParentDomain(@Nullable ThreadDomain threads) {
-        String operation = "ibv_alloc_parent_domain(" + context.device().name() + ")";
-        Lifetime[] madeFrom = threads == null ? new Lifetime[] {lifetime} : new Lifetime[] {lifetime, threads.lifetime};
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment init = arena.allocate(IbvParentDomainInitAttr.SIZE, JAVA_LONG.byteAlignment());
-            init.set(JAVA_LONG, IbvParentDomainInitAttr.PD, root().handle); // drivers differ in nested parent domains
-            init.set(JAVA_LONG, IbvParentDomainInitAttr.TD, threads == null ? 0 : threads.handle());
-            return create(
-                    errno -> context.refusal(Feature.PARENT_DOMAIN, operation, errno),
-                    () -> context.verbs.domains().allocParentDomain(init),
-                    h -> new ProtectionDomain(context, this, threads, h, false, madeFrom),
-                    threads == null ? new Resource[] {this} : new Resource[] {this, threads});
-        }
+    /**
+     * Makes a parent domain whose queues get their memory from an allocator of the program
+     * (IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS).
+     *
+     * @throws UnsupportedVerbException if the device has no parent domains, or does not have
+     *     {@link Feature#DOMAIN_ALLOCATOR}
+     */
+    public ProtectionDomain parentDomain(DomainAllocator allocator) {
+        return ParentDomains.make(this, null, allocator);
+    }
+
+    /**
+     * The same with a thread domain; see {@link #parentDomain(ThreadDomain)}.
+     *
+     * @throws IllegalArgumentException if the thread domain belongs to another context
+     * @throws UnsupportedVerbException as {@link #parentDomain(DomainAllocator)}
+     */
+    public ProtectionDomain parentDomain(ThreadDomain threads, DomainAllocator allocator) {
+        return ParentDomains.make(this, threads, allocator);
     }
 
     /** Returns the protection domain that this parent domain was made from, or null if this is no parent domain. */
@@ -141,7 +159,7 @@ public final class ProtectionDomain extends Resource {
                 && other.isOpen();
     }
 
-    private ProtectionDomain root() {
+    ProtectionDomain root() {
         ProtectionDomain domain = this;
         while (domain.parent != null) {
             domain = domain.parent;
@@ -476,6 +494,9 @@ public final class ProtectionDomain extends Resource {
             return;
         }
         SystemErrors.check("ibv_dealloc_pd(" + context.device().name() + ")", context.verbs.deallocPd(handle));
+        if (callbacks != null) {
+            callbacks.close();
+        }
     }
 
     @Override

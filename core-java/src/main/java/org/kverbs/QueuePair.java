@@ -91,7 +91,7 @@ public final class QueuePair extends Resource {
                         handle,
                         capabilities.maxSendSge(),
                         capabilities.maxInlineData(),
-                        OptionalOperations.of(asked.features()))
+                        OptionalOperations.of(asked))
                 : verbs.queuePairOps(handle);
     }
 
@@ -107,6 +107,19 @@ public final class QueuePair extends Resource {
             parents.add(asked.indirectionTable());
         }
         return parents.stream().map(parent -> parent.lifetime).toArray(Lifetime[]::new);
+    }
+
+    /** Returns the parameters that this queue pair was made with. */
+    QueuePairInitAttributes asked() {
+        return asked;
+    }
+
+    /**
+     * Returns the longest header of {@link SendRequests#sendSegmented}, in bytes; 0 if the queue pair has no such
+     * sends: see {@link QueuePairInitAttributes#maxTsoHeader}.
+     */
+    public int maxTsoHeader() {
+        return asked.maxTsoHeader();
     }
 
     /** Returns the protection domain that this queue pair belongs to. */
@@ -391,7 +404,7 @@ public final class QueuePair extends Resource {
      * Adds a rule by which this queue pair receives frames ({@code ibv_create_flow}). A raw packet queue pair receives
      * nothing without a rule.
      *
-     * @throws IllegalArgumentException if the counters of the rule belong to another context
+     * @throws IllegalArgumentException if the counters or the action of the rule belong to another context
      * @throws UnsupportedVerbException if the device does not have {@link Feature#FLOW_STEERING}
      * @throws RdmaSystemException if the device refuses: EINVAL for a queue pair of type RC or UC, EOPNOTSUPP if it has
      *     no rules of this kind

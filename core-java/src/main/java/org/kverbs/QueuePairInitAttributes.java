@@ -3,6 +3,7 @@ package org.kverbs;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -17,11 +18,13 @@ import org.kverbs.attributes.QueuePairCapabilities;
 import org.kverbs.attributes.QueuePairType;
 import org.kverbs.attributes.RxHash;
 import org.kverbs.attributes.RxHashField;
+import org.kverbs.internal.SegmentedSend;
 import org.kverbs.internal.Structures;
 import org.kverbs.internal.abi.IbvQpCreateSendOpsFlags;
 import org.kverbs.internal.abi.IbvQpInitAttr;
 import org.kverbs.internal.abi.IbvQpInitAttrEx;
 import org.kverbs.internal.abi.IbvQpInitAttrMask;
+import org.kverbs.internal.values.Ranges;
 
 /**
  * The parameters of a new queue pair ({@code struct ibv_qp_init_attr}).
@@ -44,6 +47,9 @@ import org.kverbs.internal.abi.IbvQpInitAttrMask;
  *     no receive queue, and the drivers give it no send queue, so that its completion queues are unused: see {@link
  *     #spreading}
  * @param rxHash how a frame is hashed to choose a work queue of the table; null without a table
+ * @param maxTsoHeader the longest header of {@link SendRequests#sendSegmented}, in bytes; 0 if the queue pair segments
+ *     nothing. Above 0, the queue pair is made by {@code ibv_create_qp_ex} even if its sends are posted by the plain
+ *     call. RAW_PACKET and UD only
  */
 public record QueuePairInitAttributes(
         QueuePairType type,
@@ -55,7 +61,8 @@ public record QueuePairInitAttributes(
         boolean extended,
         Set<Feature> features,
         @Nullable ReceiveIndirectionTable indirectionTable,
-        @Nullable RxHash rxHash) {
+        @Nullable RxHash rxHash,
+        int maxTsoHeader) {
 
     private static final int DATAGRAMS =
             IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND | IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND_WITH_IMM;
@@ -83,7 +90,8 @@ public record QueuePairInitAttributes(
      *
      * @throws IllegalArgumentException for a feature that is not an operation of an extended queue pair, or if the
      *     queue pair is not extended, or is of a type that has none of these operations; for a table without a hash, a
-     *     hash without a table, or a table beside a receive queue, a shared one, or the extended calls
+     *     hash without a table, or a table beside a receive queue, a shared one, or the extended calls; for a
+     *     maxTsoHeader out of range, of another type than RAW_PACKET or UD, or beside a table
      */
     public QueuePairInitAttributes {
         features = Set.copyOf(features);
@@ -102,6 +110,28 @@ public record QueuePairInitAttributes(
             throw new IllegalArgumentException("a queue pair with an indirection table receives into its work queues:"
                     + " leave out srq and extended, and take maxRecvWr 0 and maxRecvSge 0");
         }
+        Ranges.require("maxTsoHeader", maxTsoHeader, 0, SegmentedSend.MOST);
+        boolean segments = (type == QueuePairType.RAW_PACKET || type == QueuePairType.UD) && indirectionTable == null;
+        if (maxTsoHeader > 0 && !segments) {
+            throw new IllegalArgumentException("maxTsoHeader is for queue pairs of type RAW_PACKET and UD that send,"
+                    + " and this is " + type + (indirectionTable == null ? "" : " with an indirection table")
+                    + ": leave it 0");
+        }
+    }
+
+    /** Makes the parameters of a queue pair that segments nothing. */
+    public QueuePairInitAttributes(
+            QueuePairType type,
+            CompletionQueue sendCq,
+            CompletionQueue recvCq,
+            @Nullable SharedReceiveQueue srq,
+            QueuePairCapabilities capabilities,
+            boolean signalAll,
+            boolean extended,
+            Set<Feature> features,
+            @Nullable ReceiveIndirectionTable indirectionTable,
+            @Nullable RxHash rxHash) {
+        this(type, sendCq, recvCq, srq, capabilities, signalAll, extended, features, indirectionTable, rxHash, 0);
     }
 
     /** Makes the parameters of a queue pair without an indirection table. */
@@ -159,13 +189,15 @@ public record QueuePairInitAttributes(
     /** Returns a copy with other sizes. */
     public QueuePairInitAttributes with(QueuePairCapabilities newCapabilities) {
         return new QueuePairInitAttributes(
-                type, sendCq, recvCq, srq, newCapabilities, signalAll, extended, features, indirectionTable, rxHash);
+                type, sendCq, recvCq, srq, newCapabilities, signalAll, extended, features, indirectionTable, rxHash,
+                maxTsoHeader);
     }
 
     /** Returns a copy that takes receives from a shared queue. */
     public QueuePairInitAttributes with(SharedReceiveQueue newSrq) {
         return new QueuePairInitAttributes(
-                type, sendCq, recvCq, newSrq, capabilities, signalAll, extended, features, indirectionTable, rxHash);
+                type, sendCq, recvCq, newSrq, capabilities, signalAll, extended, features, indirectionTable, rxHash,
+                maxTsoHeader);
     }
 
     /**
@@ -176,22 +208,36 @@ public record QueuePairInitAttributes(
     public QueuePairInitAttributes asExtended(Feature... newFeatures) {
         return new QueuePairInitAttributes(
                 type, sendCq, recvCq, srq, capabilities, signalAll, true, Set.copyOf(List.of(newFeatures)),
-                indirectionTable, rxHash);
+                indirectionTable, rxHash, maxTsoHeader);
     }
 
     /**
-     * Writes {@code struct ibv_qp_init_attr_ex}, which begins with the fields of the plain structure.
+     * Returns a copy that segments sends with a header of at most this many bytes: see {@link #maxTsoHeader}.
+     *
+     * @throws IllegalArgumentException as the constructor
+     */
+    public QueuePairInitAttributes withMaxTsoHeader(int bytes) {
+        return new QueuePairInitAttributes(
+                type, sendCq, recvCq, srq, capabilities, signalAll, extended, features, indirectionTable, rxHash,
+                bytes);
+    }
+
+    /**
+     * Writes {@code struct ibv_qp_init_attr_ex}, which begins with the fields of the plain structure. Without {@link
+     * #extended} it asks for no operations.
      *
      * @param all whether to request every operation of the type; otherwise only sends, writes and reads
      */
     void writeTo(MemorySegment init, long pd, boolean all) {
         writeTo(init);
-        boolean isDrivers = type == QueuePairType.DRIVER; // the driver's module sets the operations
+        boolean asks = extended && type != QueuePairType.DRIVER; // the driver's module sets the operations
         int mask = IbvQpInitAttrMask.IBV_QP_INIT_ATTR_PD
-                | (isDrivers ? 0 : IbvQpInitAttrMask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
+                | (maxTsoHeader > 0 ? IbvQpInitAttrMask.IBV_QP_INIT_ATTR_MAX_TSO_HEADER : 0)
+                | (asks ? IbvQpInitAttrMask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS : 0);
         init.set(JAVA_INT, IbvQpInitAttrEx.COMP_MASK, mask);
         init.set(JAVA_LONG, IbvQpInitAttrEx.PD, pd);
-        init.set(JAVA_LONG, IbvQpInitAttrEx.SEND_OPS_FLAGS, isDrivers ? 0 : operations(all));
+        init.set(JAVA_SHORT, IbvQpInitAttrEx.MAX_TSO_HEADER, (short) maxTsoHeader);
+        init.set(JAVA_LONG, IbvQpInitAttrEx.SEND_OPS_FLAGS, asks ? operations(all) : 0);
     }
 
     /**
@@ -239,7 +285,7 @@ public record QueuePairInitAttributes(
             case UC -> CONNECTED | (all ? WINDOWS : 0);
             default -> RELIABLE | (all ? WINDOWS | ATOMICS : 0);
         };
-        return usual | OptionalOperations.of(features);
+        return usual | OptionalOperations.of(this);
     }
 
     /** Returns the feature that needs the newest release of rdma-core; there must be one. */
@@ -266,6 +312,7 @@ public record QueuePairInitAttributes(
     @Override
     public String toString() {
         return type + ", " + capabilities + (features.isEmpty() ? "" : ", features=" + EnumSet.copyOf(features))
-                + (rxHash == null ? "" : ", rx_hash=" + rxHash);
+                + (rxHash == null ? "" : ", rx_hash=" + rxHash)
+                + (maxTsoHeader == 0 ? "" : ", max_tso_header=" + maxTsoHeader);
     }
 }

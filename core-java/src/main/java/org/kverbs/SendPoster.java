@@ -15,6 +15,7 @@ import org.kverbs.internal.Guard;
 import org.kverbs.internal.Posting;
 import org.kverbs.internal.Refusal;
 import org.kverbs.internal.RequestLimits;
+import org.kverbs.internal.SegmentedSend;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.QueuePairOps;
@@ -60,7 +61,7 @@ final class SendPoster implements Posting<SendRequests> {
             case DRIVER -> owner.capabilities().maxSendWr() > 0;
             default -> false;
         };
-        this.operations = OptionalOperations.of(owner.features());
+        this.operations = OptionalOperations.of(owner.asked());
     }
 
     void post(SendRequests requests) {
@@ -236,6 +237,10 @@ final class SendPoster implements Posting<SendRequests> {
     }
 
     private @Nullable String exceeded(SendRequests requests, int index, boolean isFull) {
+        String header = SegmentedSend.exceeded(requests.requests.at(index), owner.asked().maxTsoHeader());
+        if (header != null) {
+            return header;
+        }
         QueuePairCapabilities limits = owner.capabilities();
         if (isFull && owner.isExtended() && requests.size() > limits.maxSendWr()) {
             return "The list has " + requests.size() + " requests, an extended queue pair takes all of a list or none,"

@@ -13,6 +13,7 @@ import org.kverbs.attributes.QueuePairCapabilities;
 import org.kverbs.internal.DriverAddress;
 import org.kverbs.internal.InlineArea;
 import org.kverbs.internal.PlacementExtensions;
+import org.kverbs.internal.SegmentedSend;
 import org.kverbs.internal.WorkRequestArena;
 import org.kverbs.internal.abi.IbvMw;
 import org.kverbs.internal.abi.IbvQpCreateSendOpsFlags;
@@ -193,6 +194,32 @@ public final class SendRequests {
         begin(workRequestId, IbvWrOpcode.IBV_WR_SEND_WITH_INV);
         Memory.putInt(request() + IbvSendWr.INVALIDATE_RKEY, rkey);
         return this;
+    }
+
+    /**
+     * Begins a send that the device cuts into TCP segments (IBV_WR_TSO, {@code ibv_wr_send_tso}); RAW_PACKET and UD, on
+     * a queue pair with {@link QueuePairInitAttributes#maxTsoHeader}. {@link #from} adds the payload, a part of a TCP
+     * stream. The device sends each {@code segmentSize} bytes of it, and the rest, behind a copy of the header in which
+     * it updates the lengths and the sequence number. It also computes the checksums of IPv4 and TCP
+     * (IBV_SEND_IP_CSUM). One completion ends the request.
+     *
+     * @param header the headers of the first segment, up to and with the TCP header. The call copies them
+     * @param segmentSize the TCP payload of each segment but the last, in bytes ({@code mss})
+     * @throws IllegalArgumentException if the header is empty, or the header or the segment size is above 65,535
+     */
+    public SendRequests sendSegmented(long workRequestId, MemorySegment header, int segmentSize) {
+        Ranges.require("header", header.byteSize(), 1, SegmentedSend.MOST);
+        Ranges.require("segmentSize", segmentSize, 1, SegmentedSend.MOST);
+        begin(workRequestId, IbvWrOpcode.IBV_WR_TSO);
+        optional |= IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_TSO;
+        int length = (int) header.byteSize();
+        SegmentedSend.write(request(), inlineArea.copy(header, 0, length), length, segmentSize);
+        return this;
+    }
+
+    /** The same with the header in an array. */
+    public SendRequests sendSegmented(long workRequestId, byte[] header, int segmentSize) {
+        return sendSegmented(workRequestId, MemorySegment.ofArray(header), segmentSize);
     }
 
     /** Begins a write to the start of a peer's memory (IBV_WR_RDMA_WRITE); RC and UC. */
@@ -452,7 +479,8 @@ public final class SendRequests {
     private static boolean isSend(int opcode) {
         return opcode == IbvWrOpcode.IBV_WR_SEND
                 || opcode == IbvWrOpcode.IBV_WR_SEND_WITH_IMM
-                || opcode == IbvWrOpcode.IBV_WR_SEND_WITH_INV;
+                || opcode == IbvWrOpcode.IBV_WR_SEND_WITH_INV
+                || opcode == IbvWrOpcode.IBV_WR_TSO;
     }
 
     /**
@@ -474,11 +502,13 @@ public final class SendRequests {
             Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QPN, number);
             Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QKEY, (int) key);
         }
-        Memory.putLong(request + DriverAddress.AH, address.handle());
-        Memory.putInt(request + DriverAddress.NUMBER, number);
-        Memory.putLong(request + DriverAddress.KEY, key);
-        if (destined == size() - 1) {
-            destined++;
+        if (!SegmentedSend.is(request)) { // which has its header in this place, and no queue pair of a driver's type
+            Memory.putLong(request + DriverAddress.AH, address.handle());
+            Memory.putInt(request + DriverAddress.NUMBER, number);
+            Memory.putLong(request + DriverAddress.KEY, key);
+            if (destined == size() - 1) {
+                destined++;
+            }
         }
         use(address);
         return this;

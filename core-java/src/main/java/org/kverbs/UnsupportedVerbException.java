@@ -33,9 +33,12 @@ public class UnsupportedVerbException extends RdmaSystemException {
 
     /** Makes the exception for a request of an operation that its queue pair was not made for. */
     static UnsupportedVerbException ofQueuePair(QueuePair queuePair, Feature feature, int index, int count) {
+        String way = feature == Feature.SEGMENTATION
+                ? "create a RAW_PACKET or UD queue pair by withMaxTsoHeader(bytes), in Kotlin by maxTsoHeader(bytes). "
+                : "create an extended RC queue pair by asExtended(Feature." + feature + "), in Kotlin by extended("
+                        + feature + "). ";
         String advice = "Request " + index + " of " + count + ", counted from 0, needs a queue pair with " + feature
-                + ", and nothing was posted: create an extended RC queue pair by asExtended(Feature." + feature
-                + "), in Kotlin by extended(" + feature + "). " + feature.needs();
+                + ", and nothing was posted: " + way + feature.needs();
         return new UnsupportedVerbException(
                 feature.verb() + "(" + queuePair.describe() + ")",
                 advice,

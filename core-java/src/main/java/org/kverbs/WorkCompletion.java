@@ -1,5 +1,7 @@
 package org.kverbs;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
@@ -7,8 +9,10 @@ import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.nio.ByteOrder;
 import java.time.Instant;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.CompletionField;
+import org.kverbs.attributes.Gid;
 import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.abi.IbvWcFlags;
 import org.kverbs.internal.abi.IbvWcTmInfo;
@@ -330,6 +334,47 @@ public final class WorkCompletion {
      */
     public int matchedTagData() {
         return intExtra(CompletionField.TAG_INFO, CompletionExtras.TAG_INFO + IbvWcTmInfo.PRIV);
+    }
+
+    /**
+     * Returns the GID of a sender for whom the domain has no address handle ({@code efadv_wc_read_sgid}); null if it
+     * has one, and for sends. Valid only after a success, on a queue of the driver efa that was made for it.
+     *
+     * @throws IllegalStateException if the queue was made without it
+     */
+    public @Nullable Gid sourceGid() {
+        requireOfDriver(CompletionExtras.WITH_SOURCE_GID, "source GID");
+        if ((marks() & CompletionExtras.WITH_SOURCE_GID) == 0) {
+            return null;
+        }
+        var gid = new byte[Long.BYTES * 2];
+        MemorySegment.copy(
+                Objects.requireNonNull(extras), JAVA_BYTE,
+                (long) index() * CompletionExtras.SIZE + CompletionExtras.SOURCE_GID, gid, 0, gid.length);
+        return Gid.of(gid);
+    }
+
+    /**
+     * Returns whether the receive has no request of its own, so that its id is of none ({@code
+     * efadv_wc_is_unsolicited}). Valid only after a success, on a queue of the driver efa that was made for it.
+     *
+     * @throws IllegalStateException if the queue was made without it
+     */
+    public boolean isUnsolicited() {
+        requireOfDriver(CompletionExtras.WITH_UNSOLICITED, "mark of unsolicited receives");
+        return (marks() & CompletionExtras.WITH_UNSOLICITED) != 0;
+    }
+
+    private void requireOfDriver(int field, String name) {
+        if ((extraFields & field) == 0) {
+            throw new IllegalStateException("the completion queue was made without the " + name
+                    + ": a queue of the driver efa has it, EfaDevice.completionQueue of kverbs-efa");
+        }
+    }
+
+    private int marks() {
+        return Objects.requireNonNull(extras)
+                .get(JAVA_INT, (long) index() * CompletionExtras.SIZE + CompletionExtras.MARKS);
     }
 
     /**

@@ -82,6 +82,7 @@ public enum WorkCompletionOpcode {
             case IbvWrOpcode.IBV_WR_BIND_MW -> BIND_MW;
             case IbvWrOpcode.IBV_WR_ATOMIC_WRITE -> ATOMIC_WRITE;
             case PlacementExtensions.IBV_WR_FLUSH -> FLUSH;
+            case IbvWrOpcode.IBV_WR_TSO -> TSO;
             default -> UNKNOWN;
         };
     }

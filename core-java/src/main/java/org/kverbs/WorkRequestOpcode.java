@@ -25,6 +25,8 @@ public enum WorkRequestOpcode {
     BIND_MW(IbvWrOpcode.IBV_WR_BIND_MW),
     /** {@code IBV_WR_SEND_WITH_INV}: {@link SendRequests#sendWithInvalidate}. */
     SEND_WITH_INV(IbvWrOpcode.IBV_WR_SEND_WITH_INV),
+    /** {@code IBV_WR_TSO}: {@link SendRequests#sendSegmented}. */
+    TSO(IbvWrOpcode.IBV_WR_TSO),
     /** {@code IBV_WR_FLUSH}: {@link SendRequests#flush} and {@link SendRequests#flushRegion} (rdma-core 45). */
     FLUSH(PlacementExtensions.IBV_WR_FLUSH),
     /** {@code IBV_WR_ATOMIC_WRITE}: {@link SendRequests#atomicWrite} (rdma-core 44). */

@@ -57,7 +57,7 @@ internal object NullVerbs {
     enum class Trait { FOREIGN, BARE, LIKE_MLX4, LIKE_MANA, LIKE_RXE }
 
     /** The kinds of objects, in the order of `enum null_kind`. */
-    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, TD, DM, XRCD, FLOW, COUNTERS, WQ, TABLE }
+    enum class Kind { CONTEXT, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH, TD, DM, XRCD, FLOW, COUNTERS, WQ, TABLE, ACTION }
 
     private val headers = listOf("infiniband/verbs.h")
 
@@ -109,6 +109,7 @@ internal object NullVerbs {
     private val lastTagged by lazy { function("null_tagged", FunctionDescriptor.of(JAVA_LONG, JAVA_INT)) }
     private val lastFlow by lazy { function("null_flow", FunctionDescriptor.of(ADDRESS)) }
     private val lastScaling by lazy { function("null_scaling", FunctionDescriptor.of(ADDRESS)) }
+    private val lastOffload by lazy { function("null_offload", FunctionDescriptor.of(ADDRESS)) }
     private val raiseEvent by lazy {
         function("null_raise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG))
     }
@@ -208,6 +209,9 @@ internal object NullVerbs {
 
     /** Returns what the last call on work queues, tables or queue pairs with a table asked for, as C reads it. */
     fun scaling(): String = (lastScaling.invokeWithArguments() as MemorySegment).reinterpret(1024).getString(0)
+
+    /** Returns what the last send in segments or the last flow action asked for, as C reads it. */
+    fun offload(): String = (lastOffload.invokeWithArguments() as MemorySegment).reinterpret(1024).getString(0)
 
     /** Puts successful completions with these ids into a queue. */
     fun complete(

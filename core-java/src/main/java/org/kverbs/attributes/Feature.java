@@ -28,6 +28,15 @@ public enum Feature {
             "ibv_alloc_parent_domain",
             "Devices of the drivers efa, hns, ionic, mana and mlx5 have it, and so has the embedded device."),
     /**
+     * Parent domains whose queues get their memory from the program ({@code ibv_alloc_parent_domain} with
+     * IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS). libibverbs does not tell which drivers ask the program, so that {@code
+     * Context.supports} tells of a device of libibverbs only whether it has parent domains.
+     */
+    DOMAIN_ALLOCATOR(
+            "ibv_alloc_parent_domain",
+            "Devices of the driver mlx5 ask an allocator with rdma-core 27 and newer, those of ionic with 61. The "
+                    + "embedded device does not: its queues are objects of Java. Leave the allocator out."),
+    /**
      * The vendor's options of queue pairs ({@code ibv_query_ece}, {@code ibv_set_ece}). libibverbs does not tell
      * whether a driver has them, so that {@code Context.supports} tells only whether the library has the calls.
      */
@@ -120,6 +129,16 @@ public enum Feature {
             "It needs rdma-core 45 or newer, and a device with DeviceCapability.FLUSH_GLOBAL or FLUSH_PERSISTENT: "
                     + "Soft-RoCE of Linux 6.2 or newer, or the embedded device."),
     /**
+     * Sends that the device cuts into TCP segments ({@code ibv_wr_send_tso}, IBV_WR_TSO of {@code ibv_post_send}), on a
+     * queue pair with {@code QueuePairInitAttributes.maxTsoHeader}. {@code DeviceAttributesEx.segmentation} shows the
+     * longest payload, and the types of queue pairs. A device of the driver mlx4 shows a limit too, but its driver has
+     * no such request.
+     */
+    SEGMENTATION(
+            "ibv_wr_send_tso",
+            "Devices of the driver mlx5 have it, by the extended calls with rdma-core 24 and newer, and so has the "
+                    + "embedded device: DeviceAttributesEx.segmentation shows the limits."),
+    /**
      * Queue pairs of type {@link QueuePairType#RAW_PACKET}, which send and receive Ethernet frames. No function of a
      * driver shows this feature, so a device counts as having it if it has flow rules: without one a raw packet queue
      * pair receives nothing. The driver mana has such queue pairs without rules, for receive-side scaling.
@@ -138,6 +157,15 @@ public enum Feature {
             "ibv_create_counters",
             "Devices of the driver mlx5 have it since rdma-core 19, and so have the embedded devices in this process; "
                     + "an embedded device on UDP sockets has none."),
+    /**
+     * Actions of flow rules that decrypt and encrypt packets of IPsec ({@code ibv_create_flow_action_esp}). A device
+     * has some of them: the embedded device decrypts by full offload, in transport mode.
+     */
+    ESP_FLOW_ACTION(
+            "ibv_create_flow_action_esp",
+            "The driver mlx5 has the call with rdma-core 18 and newer; the device and the kernel decide. The embedded "
+                    + "devices in this process decrypt by full offload, in transport mode; an embedded device on UDP "
+                    + "sockets has none."),
     /**
      * Work queues, and queue pairs that spread what they receive over those of a table by a hash ({@code
      * ibv_create_wq}). {@code DeviceAttributesEx.receiveSideScaling} shows the hashes.

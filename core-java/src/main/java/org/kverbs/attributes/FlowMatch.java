@@ -14,7 +14,7 @@ import org.kverbs.internal.values.Ranges;
  * <p>Numbers are in the order of the machine; the C structure has them in the order of the wire. Not for several
  * threads at once. Source: {@code man 3 ibv_create_flow}.
  */
-public abstract sealed class FlowMatch permits EthernetMatch, Ipv4Match, Ipv6Match, PortMatch, VxlanMatch {
+public abstract sealed class FlowMatch permits EthernetMatch, EspMatch, Ipv4Match, Ipv6Match, PortMatch, VxlanMatch {
 
     private final String layer;
     private final byte[] value;

@@ -1,5 +1,6 @@
 package org.kverbs.spi;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.internal.abi.Errno;
 
@@ -27,6 +28,17 @@ public interface DomainVerbs {
      * ibv_alloc_parent_domain}).
      */
     default long allocParentDomain(MemorySegment initAttributes) {
+        return -Errno.EOPNOTSUPP;
+    }
+
+    /**
+     * Makes a parent domain whose objects get their memory from an allocator of the program
+     * (IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS).
+     *
+     * @param initAttributes {@code struct ibv_parent_domain_init_attr} without the allocator, which the provider adds
+     * @param life the callbacks exist in it; the caller closes it after the domain was destroyed
+     */
+    default long allocParentDomain(MemorySegment initAttributes, QueueMemory memory, Arena life) {
         return -Errno.EOPNOTSUPP;
     }
 }

@@ -24,6 +24,14 @@ public interface DriverVerbs {
         throw new UnsupportedOperationException("this device has no queue pairs of a driver");
     }
 
+    /**
+     * Returns the data path of a queue of {@link DriverCompletionQueues}, as {@link
+     * VerbsContext#extendedCompletionQueueOps} does.
+     */
+    default CompletionQueueOps completionQueueOps(long cq, int fields, DriverCompletionQueues.Readers readers) {
+        throw new UnsupportedOperationException("this device has no completion queues of a driver");
+    }
+
     /** Makes an extended completion queue by a call of the driver, and knows it as one from then on. */
     default long createCompletionQueue(LongSupplier call) {
         return -Errno.EOPNOTSUPP;

@@ -67,6 +67,11 @@ public interface VerbsContext {
         return FlowVerbs.NONE;
     }
 
+    /** Returns the actions of flow rules. */
+    default FlowActionVerbs flowActions() {
+        return FlowActionVerbs.NONE;
+    }
+
     /** Returns the counters of flow rules. */
     default CounterVerbs flowCounters() {
         return CounterVerbs.NONE;

@@ -4,6 +4,7 @@ import org.kverbs.Flow
 import org.kverbs.FlowAttributes
 import org.kverbs.FlowAttributesBuilder
 import org.kverbs.QueuePair
+import org.kverbs.attributes.EspMatch
 import org.kverbs.attributes.EthernetMatch
 import org.kverbs.attributes.Ipv4Match
 import org.kverbs.attributes.Ipv6Match
@@ -37,6 +38,10 @@ public fun FlowAttributesBuilder.tcp(block: (@RdmaDsl PortMatch).() -> Unit = {}
 /** Asks for a UDP header: `udp { destinationPort(4791) }`. */
 public fun FlowAttributesBuilder.udp(block: (@RdmaDsl PortMatch).() -> Unit = {}): FlowAttributesBuilder =
     match(PortMatch.udp().apply(block))
+
+/** Asks for an ESP header of IPsec: `esp { spi(0x1234) }`. */
+public fun FlowAttributesBuilder.esp(block: (@RdmaDsl EspMatch).() -> Unit = {}): FlowAttributesBuilder =
+    match(EspMatch().apply(block))
 
 /** Asks for a VXLAN header: `vxlan { network(7) }`. The matches inside of the tunnel call `inner()`. */
 public fun FlowAttributesBuilder.vxlan(block: (@RdmaDsl VxlanMatch).() -> Unit = {}): FlowAttributesBuilder =

@@ -24,6 +24,7 @@ public open class QueuePairSettings internal constructor() {
     private var signalAll = false
     private var extended = false
     private val features = mutableSetOf<Feature>()
+    private var maxTsoHeader = 0
     private var spreading: Spreading? = null
 
     /**
@@ -104,6 +105,15 @@ public open class QueuePairSettings internal constructor() {
     }
 
     /**
+     * Makes room for headers of at most [bytes] bytes, so that the device cuts sends into TCP segments:
+     * `sendSegmented`. See [QueuePairInitAttributes.maxTsoHeader]. Needs the type RAW_PACKET or UD. Default: no such
+     * sends.
+     */
+    public fun maxTsoHeader(bytes: Int) {
+        maxTsoHeader = bytes
+    }
+
+    /**
      * Makes the queue pair spread the frames that it receives over the work queues of a table, by a hash of the fields
      * that the block names: `rxHash(table) { fields(SRC_IPV4, DST_IPV4) }`. See [QueuePairInitAttributes.spreading].
      * Needs the type RAW_PACKET, or another one for which the device has tables. Excludes queues of its own: [cq] and
@@ -138,6 +148,7 @@ public open class QueuePairSettings internal constructor() {
                 maxInlineData,
             )
         return QueuePairInitAttributes(type, sends, receives, srq, capabilities, signalAll, extended, features)
+            .withMaxTsoHeader(maxTsoHeader)
     }
 
     private fun Spreading.build(type: QueuePairType): QueuePairInitAttributes {
@@ -149,6 +160,7 @@ public open class QueuePairSettings internal constructor() {
                 "maxRecvWr" to maxRecvWr,
                 "maxRecvSge" to maxRecvSge,
                 "extended" to extended.takeIf { it },
+                "maxTsoHeader" to maxTsoHeader.takeIf { it != 0 },
             ).filterValues { it != null }.keys
         require(own.isEmpty()) {
             "rxHash(...) and $own exclude each other: the queue pair sends nothing and receives into the work queues"

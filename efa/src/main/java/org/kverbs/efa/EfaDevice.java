@@ -5,8 +5,12 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import org.kverbs.AddressHandle;
+import org.kverbs.CompletionQueue;
+import org.kverbs.CompletionQueueAttributes;
 import org.kverbs.Context;
 import org.kverbs.ProtectionDomain;
 import org.kverbs.QueuePair;
@@ -113,6 +117,17 @@ public final class EfaDevice {
             sending.rnrRetry(options.rnrRetry());
         }
         srd.modify(sending.build());
+    }
+
+    /**
+     * Makes a completion queue whose completions have fields of efa ({@code efadv_create_cq}). Polling is the same.
+     *
+     * @throws IllegalArgumentException if the channel belongs to another context
+     * @throws UnsupportedVerbException if the library lacks the call, or the device a field
+     * @throws RdmaSystemException if the device refuses; the message names an exceeded limit
+     */
+    public CompletionQueue completionQueue(CompletionQueueAttributes attributes, EfaCompletionField... fields) {
+        return context.completionQueue(attributes, new EfaQueues(library, Set.copyOf(List.of(fields))));
     }
 
     /**

@@ -5,11 +5,13 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import org.kverbs.CompletionQueueAttributes
 import org.kverbs.Context
 import org.kverbs.Device
 import org.kverbs.QueuePairInitAttributes
 import org.kverbs.RdmaSystemException
 import org.kverbs.UnsupportedVerbException
+import org.kverbs.WorkCompletions
 import org.kverbs.WorkRequestException
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AddressAttributes
@@ -17,8 +19,8 @@ import org.kverbs.attributes.ConnectOptions
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.attributes.QueuePairType.DRIVER
 import org.kverbs.attributes.SharedReceiveQueueAttributes
-import org.kverbs.efa.StandIn.Kind
-import org.kverbs.efa.StandIn.Option
+import org.kverbs.driver.StandInLibrary.Kind
+import org.kverbs.driver.StandInLibrary.Option
 import org.kverbs.efa.StandIn.onStandIn
 
 /** RDMA_READ, RNR_RETRY and RDMA_WRITE. */
@@ -162,6 +164,55 @@ class EfaSpec :
                     }
                 refusal.errnoName() shouldBe "EINVAL"
                 StandIn.calls() shouldBe listOf()
+            }
+        }
+
+        test("should read the GID of an unknown sender and the mark of an unsolicited receive, within the poll") {
+            bench {
+                StandIn.calls()
+                val queue =
+                    efa.completionQueue(
+                        CompletionQueueAttributes.of(16),
+                        EfaCompletionField.SOURCE_GID,
+                        EfaCompletionField.UNSOLICITED,
+                    )
+                StandIn.calls() shouldContainExactly listOf("efadv_create_cq cqe=16 efa=0x3 comp_mask=0 length=16")
+                (1..5L).forEach { StandIn.receive(queue, it) }
+                StandIn.send(queue, 6)
+                val batch = WorkCompletions(8)
+                queue.poll(batch) shouldBe 6
+                List(6) { batch.get(it).sourceGid()?.bytes()?.first()?.toInt() } shouldBe
+                    listOf(null, 0x22, null, 0x24, null, null)
+                List(6) { batch.get(it).isUnsolicited() } shouldBe listOf(false, false, false, true, true, false)
+                batch.get(1).copy().sourceGid() shouldBe batch.get(1).sourceGid()
+            }
+        }
+
+        test("should call no function that the queue was not made with, and say so in the exception") {
+            bench {
+                val queue = efa.completionQueue(CompletionQueueAttributes.of(16), EfaCompletionField.UNSOLICITED)
+                StandIn.receive(queue, 4)
+                val batch = WorkCompletions(1)
+                queue.poll(batch) shouldBe 1
+                batch.get(0).isUnsolicited() shouldBe true
+                shouldThrow<IllegalStateException> { batch.get(0).sourceGid() }.message shouldContain "source GID"
+                StandIn.receive(cq, 4)
+                cq.poll(batch) shouldBe 1
+                shouldThrow<IllegalStateException> { batch.get(0).isUnsolicited() }.message shouldContain "driver efa"
+            }
+        }
+
+        test("should name the release if the library or the device lacks the call, and leave no queue behind") {
+            bench {
+                val before = StandIn.live(Kind.CQ)
+                StandIn.set(Option.REFUSE, 95)
+                val refusal =
+                    shouldThrow<UnsupportedVerbException> {
+                        efa.completionQueue(CompletionQueueAttributes.of(16), EfaCompletionField.SOURCE_GID)
+                    }
+                refusal.operation() shouldBe "efadv_create_cq"
+                refusal.message shouldContain "since rdma-core 43"
+                StandIn.live(Kind.CQ) shouldBe before
             }
         }
 

@@ -97,6 +97,12 @@ public enum Operation {
     CREATE_FLOW,
     /** {@code ibv_destroy_flow}. */
     DESTROY_FLOW,
+    /** {@code ibv_create_flow_action_esp}. */
+    CREATE_FLOW_ACTION,
+    /** {@code ibv_modify_flow_action_esp}. */
+    MODIFY_FLOW_ACTION,
+    /** {@code ibv_destroy_flow_action}. */
+    DESTROY_FLOW_ACTION,
     /** {@code ibv_create_counters}. */
     CREATE_COUNTERS,
     /** {@code ibv_attach_counters_point_flow}. */

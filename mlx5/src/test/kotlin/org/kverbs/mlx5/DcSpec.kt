@@ -20,8 +20,8 @@ import org.kverbs.attributes.QueuePairType.DRIVER
 import org.kverbs.attributes.QueuePairType.RC
 import org.kverbs.attributes.QueuePairType.UD
 import org.kverbs.attributes.SharedReceiveQueueAttributes
-import org.kverbs.mlx5.StandIn.Kind
-import org.kverbs.mlx5.StandIn.Option
+import org.kverbs.driver.StandInLibrary.Kind
+import org.kverbs.driver.StandInLibrary.Option
 import org.kverbs.mlx5.StandIn.onStandIn
 
 private const val KEY = -0x1234_5678_9abc_def0L

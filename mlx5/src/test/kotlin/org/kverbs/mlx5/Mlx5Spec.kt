@@ -15,8 +15,8 @@ import org.kverbs.WorkCompletions
 import org.kverbs.attributes.CompletionField
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.QueuePairType.DRIVER
-import org.kverbs.mlx5.StandIn.Kind
-import org.kverbs.mlx5.StandIn.Option
+import org.kverbs.driver.StandInLibrary.Kind
+import org.kverbs.driver.StandInLibrary.Option
 import org.kverbs.mlx5.StandIn.onStandIn
 
 /** The door itself, the queries, and the completion queues. */

@@ -16,9 +16,11 @@ import org.kverbs.acceptance.contract.Capability.EXTENDED_QUEUES
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AddressAttributes
+import org.kverbs.attributes.AesGcmKey
 import org.kverbs.attributes.AtomicCapability
 import org.kverbs.attributes.CompletionField
 import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.EspAttributes
 import org.kverbs.attributes.Feature
 import org.kverbs.attributes.MemoryAdvice
 import org.kverbs.attributes.MemoryWindowType
@@ -231,6 +233,10 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
             { channel().use { it.id(PortSpace.TCP).writeEvent(0, 1) } }
         }
 
+        Capability.SEGMENTATION -> {
+            { pd.queuePair(QueuePairInitAttributes.of(QueuePairType.UD, cq()).withMaxTsoHeader(64)) }
+        }
+
         Capability.RAW_PACKET -> {
             { queuePair(QueuePairType.RAW_PACKET) }
         }
@@ -244,6 +250,13 @@ private fun callFor(capability: Capability): (Bench.() -> Unit)? =
                         else -> QueuePairType.RC
                     }
                 queuePair(type).flow(FlowAttributes.builder().build())
+            }
+        }
+
+        Capability.ESP_FLOW_ACTION -> {
+            {
+                val key = AesGcmKey.of(ByteArray(16), ByteArray(4))
+                context.espFlowAction(EspAttributes.decrypting(key).inTransportMode().fullOffload(1, 0))
             }
         }
 

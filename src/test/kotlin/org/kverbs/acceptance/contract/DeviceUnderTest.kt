@@ -106,11 +106,17 @@ internal enum class Capability(
     /** Queue pairs that take ibv_wr_flush, and regions with FLUSH_GLOBAL. */
     FLUSH(Feature.FLUSH),
 
+    /** Sends that the device cuts into TCP segments, on queue pairs of type UD. */
+    SEGMENTATION(Feature.SEGMENTATION),
+
     /** Queue pairs of type RAW_PACKET. */
     RAW_PACKET(Feature.RAW_PACKET),
 
     /** ibv_create_flow. */
     FLOW_STEERING(Feature.FLOW_STEERING),
+
+    /** ibv_create_flow_action_esp: decrypting by full offload in transport mode. */
+    ESP_FLOW_ACTION(Feature.ESP_FLOW_ACTION),
 
     /** ibv_create_counters. */
     FLOW_COUNTERS(Feature.FLOW_COUNTERS),
@@ -286,7 +292,9 @@ private fun embedded(
 
 /** The capabilities of devices that carry Ethernet frames. */
 private val framesOnly: Set<Capability>
-    get() = setOf(Capability.RAW_PACKET, Capability.FLOW_STEERING, Capability.FLOW_COUNTERS, Capability.WORK_QUEUES)
+    get() =
+        setOf(Capability.RAW_PACKET, Capability.FLOW_STEERING, Capability.ESP_FLOW_ACTION) +
+            setOf(Capability.FLOW_COUNTERS, Capability.WORK_QUEUES)
 
 /** Containers often have no IPv6; then its cases are skipped. */
 private fun hasIpv6() =
@@ -320,6 +328,7 @@ private val softRoceLacks: Set<Capability>
             Capability.ATOMIC_WRITE,
             Capability.FLUSH,
             Capability.FLUSHES_THROUGH_WINDOWS,
+            Capability.SEGMENTATION,
             Capability.REREGISTER,
             Capability.REPORTS_INVALIDATED_KEY,
             Capability.CHECKS_WINDOW_BOUNDS,

@@ -1,6 +1,8 @@
 package org.kverbs.acceptance.contract
 
+import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
 import org.kverbs.WorkCompletionOpcode.RDMA_WRITE
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionOpcode.SEND
@@ -76,5 +78,55 @@ internal class ReregistrationSpec :
                 before.get(JAVA_LONG, 0) shouldBe 0
                 region.close()
             }
+        }
+
+        case("should let the queue pairs of the new domain alone use a moved region", RAW_CONNECT, REREGISTER) {
+            val (a, b) = linked()
+            val other = context.protectionDomain()
+            b.mr.reregister(other)
+            b.mr.protectionDomain() shouldBe other
+            b.qp.postReceive(1, b.mr.slice(0, 100))
+            a.post { send(2).inline(pattern(20)) }
+            a.cq.takeOne().shouldHaveFailed(2, REM_OP_ERR, a.qp)
+            b.cq.takeOne().shouldHaveFailed(1, LOC_PROT_ERR, b.qp)
+
+            b.mr.reregister(pd)
+            val reset = QueuePairAttributes.builder().state(QueuePairState.RESET).build()
+            listOf(a, b).forEach { it.qp.modify(reset) }
+            linked(a = a, b = b)
+            b.qp.postReceive(3, b.mr.slice(0, 100))
+            a.post { send(4).inline(pattern(20)).signaled() }
+            a.cq.takeOne().shouldBeDone(4, SEND, a.qp)
+            b.cq.takeOne().shouldBeDone(3, RECV, b.qp, bytes = 20)
+            b.mr.bytes(20) shouldBe pattern(20)
+        }
+
+        case("should close a moved region with its new domain, and not with the former one", REREGISTER) {
+            val (former, next) = List(2) { context.protectionDomain() }
+            val region = former.memoryRegion(4096, LOCAL_WRITE)
+            region.reregister(former)
+            region.reregister(next)
+            region.access() shouldBe setOf(LOCAL_WRITE)
+            former.close()
+            region.isOpen shouldBe true
+            region.reregister(LOCAL_WRITE, REMOTE_WRITE)
+            shouldThrow<IllegalStateException> { region.reregister(former) }.message shouldContain "is closed"
+            next.close()
+            region.isOpen shouldBe false
+            shouldThrow<IllegalStateException> { region.reregister(pd) }
+        }
+
+        case(
+            "should keep a region in its domain if the device refuses the move, or the domain is not its own",
+            REREGISTER,
+        ) {
+            val region = memory(4096, LOCAL_WRITE)
+            context.device().open().use { elsewhere ->
+                shouldThrow<IllegalArgumentException> {
+                    region.reregister(elsewhere.protectionDomain())
+                }.message shouldContain "belongs to another open device"
+            }
+            region.protectionDomain() shouldBe pd
+            region.isOpen shouldBe true
         }
     })

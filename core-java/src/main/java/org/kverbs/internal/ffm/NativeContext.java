@@ -12,6 +12,7 @@ import org.kverbs.spi.CounterVerbs;
 import org.kverbs.spi.DomainVerbs;
 import org.kverbs.spi.DriverVerbs;
 import org.kverbs.spi.EceVerbs;
+import org.kverbs.spi.FlowActionVerbs;
 import org.kverbs.spi.FlowVerbs;
 import org.kverbs.spi.ImportVerbs;
 import org.kverbs.spi.OptionalMemoryVerbs;
@@ -101,13 +102,18 @@ final class NativeContext implements VerbsContext {
     }
 
     @Override
+    public FlowActionVerbs flowActions() {
+        return new NativeFlowActions(context, tables);
+    }
+
+    @Override
     public FlowVerbs flows() {
         return flows;
     }
 
     @Override
     public DriverVerbs driver() {
-        return new NativeDriverVerbs(verbs, tables, completions.extended);
+        return new NativeDriverVerbs(verbs, tables, completions.extended, this::completionQueueOps);
     }
 
     @Override

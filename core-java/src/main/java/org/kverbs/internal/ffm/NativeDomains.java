@@ -1,8 +1,10 @@
 package org.kverbs.internal.ffm;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.internal.abi.VerbsContext;
 import org.kverbs.spi.DomainVerbs;
+import org.kverbs.spi.QueueMemory;
 
 /** The thread domains and parent domains of an open device of libibverbs. */
 record NativeDomains(long context, ContextTables tables) implements DomainVerbs {
@@ -23,5 +25,11 @@ record NativeDomains(long context, ContextTables tables) implements DomainVerbs 
     @Override
     public long allocParentDomain(MemorySegment initAttributes) {
         return tables.make(VerbsContext.ALLOC_PARENT_DOMAIN, context, initAttributes.address());
+    }
+
+    @Override
+    public long allocParentDomain(MemorySegment initAttributes, QueueMemory memory, Arena life) {
+        AllocatorCallbacks.write(initAttributes, memory, life);
+        return allocParentDomain(initAttributes);
     }
 }

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvCqEx;
 import org.kverbs.internal.abi.IbvCreateCqWcFlags;
@@ -45,10 +46,18 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
     /** False for a queue of mlx4 with timestamps, which was made without the sender's LID and service level. */
     private final boolean hasSender;
     private final NativeCompletionExtras extraFields;
+    /** Reads what only the driver's functions read; null for none. */
+    private final @Nullable NativeDriverFields driverFields;
 
     /** @param fields the {@code wc_flags} that the queue was made with */
     NativeExtendedCompletionQueueOps(long cq, CompletionQueueOps plain, int fields) {
+        this(cq, plain, fields, null);
+    }
+
+    NativeExtendedCompletionQueueOps(
+            long cq, CompletionQueueOps plain, int fields, @Nullable NativeDriverFields driverFields) {
         this.cq = cq;
+        this.driverFields = driverFields;
         this.plain = plain;
         this.extraFields = new NativeCompletionExtras(cq, fields);
         this.startPoll = function(IbvCqEx.START_POLL);
@@ -92,7 +101,10 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
             try {
                 boolean done = read(completions + (long) taken * IbvWc.SIZE);
                 if (extras != 0) {
-                    readExtras(done, extras + (long) taken * CompletionExtras.SIZE);
+                    readExtras(
+                            done,
+                            completions + (long) taken * IbvWc.SIZE,
+                            extras + (long) taken * CompletionExtras.SIZE);
                 }
             } finally {
                 Downcalls.call(endPoll, cq);
@@ -101,9 +113,12 @@ final class NativeExtendedCompletionQueueOps implements CompletionQueueOps {
         return count;
     }
 
-    private void readExtras(boolean done, long to) {
+    private void readExtras(boolean done, long completion, long to) {
         if (done) {
             extraFields.read(to);
+            if (driverFields != null) {
+                driverFields.read(completion, to);
+            }
         } else {
             NativeCompletionExtras.clear(to);
         }

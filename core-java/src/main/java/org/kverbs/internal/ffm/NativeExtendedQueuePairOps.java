@@ -6,6 +6,7 @@ import java.util.Arrays;
 import org.kverbs.internal.DriverAddress;
 import org.kverbs.internal.PlacementExtensions;
 import org.kverbs.internal.RequestLimits;
+import org.kverbs.internal.SegmentedSend;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvQpCreateSendOpsFlags;
 import org.kverbs.internal.abi.IbvQpEx;
@@ -53,8 +54,8 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
      * Makes the data path of a queue pair.
      *
      * @param qp {@code struct ibv_qp_ex *}, which begins with the {@code struct ibv_qp}
-     * @param optional which of IBV_QP_EX_WITH_ATOMIC_WRITE and IBV_QP_EX_WITH_FLUSH the driver took; without the bit,
-     *     the structure of an older library can end before the function
+     * @param optional which of IBV_QP_EX_WITH_ATOMIC_WRITE, IBV_QP_EX_WITH_FLUSH and IBV_QP_EX_WITH_TSO the driver
+     *     took; without the bit, the structure of an older library can end before the function
      */
     NativeExtendedQueuePairOps(long qp, int maxEntries, int maxInline, int optional, MemorySegment postReceive) {
         super(qp, postReceive, false); // another thread can have stopped at a safepoint with the queue pair's lock
@@ -81,6 +82,9 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         }
         if ((optional & PlacementExtensions.IBV_QP_EX_WITH_FLUSH) != 0) {
             operations[PlacementExtensions.IBV_WR_FLUSH] = function(PlacementExtensions.WR_FLUSH);
+        }
+        if ((optional & IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_TSO) != 0) {
+            operations[IbvWrOpcode.IBV_WR_TSO] = function(IbvQpEx.WR_SEND_TSO);
         }
         start = function(IbvQpEx.WR_START);
         complete = function(IbvQpEx.WR_COMPLETE);
@@ -145,6 +149,9 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
         if (setDriverAddress.address() != 0 && Memory.getLong(request + DriverAddress.AH) == 0) {
             return false;
         }
+        if (SegmentedSend.is(request)) { // a driver has the header in the place of inline data
+            return !RequestLimits.isInline(request);
+        }
         boolean isAligned = (Memory.getLong(request + IbvSendWr.WR_ATOMIC_REMOTE_ADDR) & 7) == 0;
         if (opcode == IbvWrOpcode.IBV_WR_ATOMIC_WRITE || opcode == PlacementExtensions.IBV_WR_FLUSH) {
             boolean isBare = entries == 0 && !RequestLimits.isInline(request);
@@ -176,6 +183,9 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
                     IbvWrOpcode.IBV_WR_RDMA_READ -> Downcalls.call(operation, qp, rkey, address);
             case IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM -> Downcalls.call(operation, qp, rkey, address, word);
             case IbvWrOpcode.IBV_WR_SEND -> Downcalls.call(operation, qp);
+            case IbvWrOpcode.IBV_WR_TSO -> Downcalls.call(
+                    operation, qp, SegmentedSend.header(request), SegmentedSend.headerLength(request),
+                    SegmentedSend.segmentSize(request));
             case IbvWrOpcode.IBV_WR_ATOMIC_CMP_AND_SWP -> Downcalls.call(
                     operation, qp, atomicKey, address, compareOrAdd,
                     Memory.getLong(request + IbvSendWr.WR_ATOMIC_SWAP));

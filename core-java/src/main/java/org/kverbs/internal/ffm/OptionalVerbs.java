@@ -27,6 +27,7 @@ final class OptionalVerbs {
             // of type RAW_PACKET, which no pointer shows: without flow rules it would receive nothing
             Map.entry("ibv_create_qp", VerbsContext.IBV_CREATE_FLOW),
             Map.entry("ibv_create_flow", VerbsContext.IBV_CREATE_FLOW),
+            Map.entry("ibv_create_flow_action_esp", VerbsContext.CREATE_FLOW_ACTION_ESP),
             Map.entry("ibv_create_counters", VerbsContext.CREATE_COUNTERS),
             Map.entry("ibv_create_wq", VerbsContext.CREATE_WQ));
 

@@ -2,9 +2,7 @@ package org.kverbs.efa.internal;
 
 import java.lang.foreign.MemorySegment;
 import org.kverbs.Context;
-import org.kverbs.LibraryUnavailableException;
 import org.kverbs.UnsupportedVerbException;
-import org.kverbs.internal.Providers;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.DriverLibrary;
 
@@ -20,6 +18,10 @@ public final class Libefa {
     /** The call that tells whether a device is of efa. */
     public static final String QUERY_DEVICE = "efadv_query_device";
 
+    private static final String OTHER_DRIVER =
+            "The driver efa has it since rdma-core 26, for the Elastic Fabric Adapter of Amazon EC2, and this device has"
+                    + " another driver or an older library.";
+
     private final DriverLibrary library;
 
     private Libefa(DriverLibrary library) {
@@ -32,32 +34,13 @@ public final class Libefa {
      * @throws UnsupportedVerbException if the device is not one of libibverbs, or if the library is not there
      */
     public static Libefa of(Context context) {
-        String device = context.device().name();
-        DriverLibrary loaded;
-        try {
-            loaded = Providers.DOOR
-                    .of(context.device())
-                    .driverLibrary(System.getProperty(FILE_PROPERTY, "libefa.so.1"));
-        } catch (LibraryUnavailableException e) {
-            String reason = String.valueOf(e.getMessage());
-            var missing = new UnsupportedVerbException(device, QUERY_DEVICE, Errno.ENOSYS, reason);
-            missing.initCause(e);
-            throw missing;
-        }
-        if (loaded == null) {
-            throw otherDriver(device, QUERY_DEVICE);
-        }
-        return new Libefa(loaded);
+        String file = System.getProperty(FILE_PROPERTY, "libefa.so.1");
+        return new Libefa(context.driverLibrary(file, QUERY_DEVICE, OTHER_DRIVER));
     }
 
     /** Makes the exception for a device of another driver. */
     public static UnsupportedVerbException otherDriver(String device, String operation) {
-        return new UnsupportedVerbException(
-                device,
-                operation,
-                Errno.EOPNOTSUPP,
-                "The driver efa has it since rdma-core 26, for the Elastic Fabric Adapter of Amazon EC2, and this"
-                        + " device has another driver or an older library.");
+        return new UnsupportedVerbException(device, operation, Errno.EOPNOTSUPP, OTHER_DRIVER);
     }
 
     // man 3 efadv_query_device: 0 or errno; EOPNOTSUPP for a device of another driver
@@ -74,5 +57,16 @@ public final class Libefa {
     public long createQpEx(long context, MemorySegment attributes, MemorySegment ofDriver) {
         return library.pointer(
                 "efadv_create_qp_ex", 26, context, attributes.address(), ofDriver.address(), ofDriver.byteSize());
+    }
+
+    // man 3 efadv_create_cq: pointer or NULL with errno
+    public long createCq(long context, MemorySegment attributes, MemorySegment ofDriver) {
+        return library.pointer(
+                "efadv_create_cq", 43, context, attributes.address(), ofDriver.address(), ofDriver.byteSize());
+    }
+
+    // man 3 efadv_create_cq: the pointer to the functions that read a completion of the queue
+    public long cqFromIbvCqEx(long cq) {
+        return library.pointer("efadv_cq_from_ibv_cq_ex", 43, cq);
     }
 }

@@ -4,7 +4,6 @@ import java.lang.foreign.MemorySegment;
 import org.kverbs.Context;
 import org.kverbs.LibraryUnavailableException;
 import org.kverbs.UnsupportedVerbException;
-import org.kverbs.internal.Providers;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvContext;
 import org.kverbs.internal.memory.Memory;
@@ -35,17 +34,16 @@ public final class Libmlx5 {
      * @throws UnsupportedVerbException if the device has another driver, or if the library is not there
      */
     public static Libmlx5 of(Context context) {
+        String file = System.getProperty(FILE_PROPERTY, "libmlx5.so.1");
+        DriverLibrary loaded = context.driverLibrary(file, IS_SUPPORTED, OTHER_DRIVER);
         String device = context.device().name();
         try {
-            DriverLibrary loaded = Providers.DOOR
-                    .of(context.device())
-                    .driverLibrary(System.getProperty(FILE_PROPERTY, "libmlx5.so.1"));
-            if (loaded != null && context.callNative(pointer -> isSupported(loaded, pointer))) {
+            if (context.callNative(pointer -> isSupported(loaded, pointer))) {
                 return new Libmlx5(loaded);
             }
-        } catch (LibraryUnavailableException e) {
-            String reason = String.valueOf(e.getMessage());
-            var missing = new UnsupportedVerbException(device, IS_SUPPORTED, Errno.ENOSYS, reason);
+        } catch (LibraryUnavailableException e) { // a release without the call
+            var missing = new UnsupportedVerbException(
+                    device, IS_SUPPORTED, Errno.ENOSYS, String.valueOf(e.getMessage()));
             missing.initCause(e);
             throw missing;
         }

@@ -28,7 +28,9 @@ public final class Limits {
     public static final int COMPLETION_COUNTERS = 1 << 12;
     /** The most tagged buffers, and the most operations that wait for their completion, of a shared receive queue. */
     public static final int TAGS = 1 << 12;
-    /** The most flow rules, and the most counters of flow rules. */
+    /** The longest replay window of a flow action, in sequence numbers. */
+    public static final int REPLAY_WINDOW = 1 << 16;
+    /** The most flow rules, and the most counters and actions of flow rules. */
     public static final int FLOWS = 1 << 13;
     /** The most work queues. */
     public static final int WORK_QUEUES = 1 << 14;
@@ -49,6 +51,10 @@ public final class Limits {
             | IbvRxHashFields.IBV_RX_HASH_SRC_PORT_UDP
             | IbvRxHashFields.IBV_RX_HASH_DST_PORT_UDP
             | IbvRxHashFields.IBV_RX_HASH_INNER;
+    /** The most bytes that a send can have which the device cuts into segments. */
+    public static final int SEGMENTED = 1 << 18;
+    /** The longest header of such a send. */
+    public static final int SEGMENT_HEADER = 256;
     /** The longest Ethernet frame in bytes: an MTU of 4200, the header and a VLAN tag. */
     public static final int FRAME = 4200 + 14 + 4;
 

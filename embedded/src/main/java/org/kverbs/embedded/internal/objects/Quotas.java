@@ -16,6 +16,7 @@ public final class Quotas {
     public final Quota deviceMemory;
     public final Quota flowRules;
     public final Quota flowCounters;
+    public final Quota flowActions;
     public final Quota workQueues;
     public final Quota indirectionTables;
 
@@ -32,6 +33,8 @@ public final class Quotas {
         flowRules = new Quota(device, "flow rules", "as verbs.h has no attribute for them", Limits.FLOWS);
         flowCounters =
                 new Quota(device, "counters of flow rules", "as verbs.h has no attribute for them", Limits.FLOWS);
+        flowActions =
+                new Quota(device, "flow actions", "as verbs.h has no attribute for them", Limits.FLOWS);
         workQueues = new Quota(device, "work queues", "max_wq_type_rq", Limits.WORK_QUEUES);
         indirectionTables =
                 new Quota(device, "indirection tables", "max_rwq_indirection_tables", Limits.TABLES);

@@ -2,6 +2,7 @@ package org.kverbs.embedded.internal.transport;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.objects.MemoryKey;
 import org.kverbs.embedded.internal.objects.ReceiveQueue;
@@ -60,6 +61,9 @@ final class Datagrams {
     }
 
     private int send(SendWqe wqe) {
+        if (wqe.isSegmented()) {
+            return sendSegment(wqe, Objects.requireNonNull(wqe.segments));
+        }
         if (wqe.length > qp.hca.mtu()) {
             return IbvWcStatus.IBV_WC_SUCCESS; // IBA volume 1, C10-93.1.1: it is not sent, and that is not an error
         }
@@ -70,6 +74,23 @@ final class Datagrams {
                 return IbvWcStatus.IBV_WC_LOC_PROT_ERR;
             }
         }
+        send(wqe, place, (int) wqe.length);
+        return IbvWcStatus.IBV_WC_SUCCESS;
+    }
+
+    private int sendSegment(SendWqe wqe, Segments segments) {
+        int length = segments.nextLength(wqe);
+        if (length > qp.hca.mtu()) {
+            return IbvWcStatus.IBV_WC_LOC_LEN_ERR; // of a long message the program would learn nothing
+        }
+        if (!segments.writeNext(wqe, staging.address(), qp)) {
+            return IbvWcStatus.IBV_WC_LOC_PROT_ERR;
+        }
+        send(wqe, staging.address(), length);
+        return IbvWcStatus.IBV_WC_SUCCESS;
+    }
+
+    private void send(SendWqe wqe, long place, int length) {
         boolean immediate = wqe.opcode == IbvWrOpcode.IBV_WR_SEND_WITH_IMM;
         wqe.route.address(packet, qp.hca.gids);
         packet.opcode = immediate ? Opcode.UD_SEND_ONLY_IMMEDIATE : Opcode.UD_SEND_ONLY;
@@ -83,13 +104,12 @@ final class Datagrams {
         // A Q_Key with its upper bit set stands for the sender's own Q_Key (IBA volume 1, 10.2.5).
         packet.qkey = wqe.remoteQkey < 0 ? qp.qkey : wqe.remoteQkey;
         packet.payload = place;
-        packet.payloadLength = (int) wqe.length;
+        packet.payloadLength = length;
         packet.psnCount = 1;
         packet.sourcePort = wqe.route.sourcePort(qp.number ^ wqe.remoteQp);
         psn = Psn.plus(psn, 1);
         qp.pacer.sends(packet.payloadLength);
         qp.send(packet);
-        return IbvWcStatus.IBV_WC_SUCCESS;
     }
 
     /**

@@ -15,6 +15,7 @@ import org.kverbs.embedded.internal.wire.HeaderLayer;
  * @param matches what the rule asks of the headers
  * @param drops whether frames that match are dropped
  * @param counts counts the frames that match, or null
+ * @param action decrypts the frames that match, or null
  */
 public record FlowRule(
         Qp qp,
@@ -23,7 +24,8 @@ public record FlowRule(
         boolean passesOn,
         List<Match> matches,
         boolean drops,
-        @Nullable FlowCounts counts) {
+        @Nullable FlowCounts counts,
+        @Nullable EspAction action) {
 
     /** What a rule asks of one header: the bits of {@code mask} equal those of {@code value}. */
     public record Match(HeaderLayer layer, boolean isInner, byte[] value, byte[] mask) {}

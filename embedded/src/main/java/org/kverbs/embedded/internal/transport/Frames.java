@@ -2,6 +2,7 @@ package org.kverbs.embedded.internal.transport;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.embedded.internal.objects.MemoryKey;
@@ -57,6 +58,9 @@ final class Frames {
     }
 
     private int send(SendWqe wqe) {
+        if (wqe.isSegmented()) {
+            return sendSegment(wqe, Objects.requireNonNull(wqe.segments));
+        }
         if (wqe.length < FrameHeaders.ETHERNET || wqe.length > Limits.FRAME) {
             return IbvWcStatus.IBV_WC_LOC_LEN_ERR;
         }
@@ -68,11 +72,28 @@ final class Frames {
             return IbvWcStatus.IBV_WC_LOC_PROT_ERR;
         }
         qp.hca.engine.touched();
-        qp.counters.count(Counter.SENT_PKTS);
-        qp.counters.count(Counter.SENT_BYTES, wqe.length);
-        qp.pacer.sends((int) wqe.length);
-        qp.hca.link.sendFrame(frame, (int) wqe.length, qp.number);
+        send((int) wqe.length);
         return IbvWcStatus.IBV_WC_SUCCESS;
+    }
+
+    private int sendSegment(SendWqe wqe, Segments segments) {
+        int length = segments.nextLength(wqe);
+        if (length > Limits.FRAME) {
+            return IbvWcStatus.IBV_WC_LOC_LEN_ERR;
+        }
+        if (!segments.writeNext(wqe, staging.address(), qp)) {
+            return IbvWcStatus.IBV_WC_LOC_PROT_ERR;
+        }
+        send(length);
+        return IbvWcStatus.IBV_WC_SUCCESS;
+    }
+
+    /** Sends the frame in {@link #staging}. */
+    private void send(int length) {
+        qp.counters.count(Counter.SENT_PKTS);
+        qp.counters.count(Counter.SENT_BYTES, length);
+        qp.pacer.sends(length);
+        qp.hca.link.sendFrame(staging.address(), length, qp.number);
     }
 
     /** Takes a frame; see {@link FrameReceiver#take}. */

@@ -10,9 +10,9 @@ import org.kverbs.internal.abi.IbvWcStatus;
  */
 final class OneWaySends {
 
-    /** Sends a request whose memory may be used. */
+    /** Sends a request whose memory may be used, or one segment of it. */
     interface Carrier {
-        /** Returns the status of the request. */
+        /** Returns the status of the request, which is valid when all its segments were sent. */
         int send(SendWqe wqe);
     }
 
@@ -34,23 +34,30 @@ final class OneWaySends {
         this.carrier = carrier;
     }
 
+    /** Tells whether a request may be sent: in a drained queue only one that was begun. */
+    private boolean maySend(SendWqe wqe) {
+        return qp.state == IbvQpState.IBV_QPS_RTS || qp.state == IbvQpState.IBV_QPS_SQD && wqe.started;
+    }
+
     /** Sends the posted requests, unless the queue is drained; from memory to memory no more than one step. */
     void run() {
         SendQueue sends = qp.sends;
         long left = qp.hca.link.carriesWholeMessages() ? Requester.STEP : Long.MAX_VALUE;
-        while (sends.size() > 0 && qp.state == IbvQpState.IBV_QPS_RTS && !rests && !qp.hca.link.mustWait(qp)
+        while (sends.size() > 0 && maySend(sends.get(0)) && !rests && !qp.hca.link.mustWait(qp)
                 && !qp.pacer.mustWait()) {
             SendWqe wqe = sends.get(0);
+            Segments segments = wqe.isSegmented() ? wqe.segments : null;
+            boolean isBegun = segments != null && segments.isBegun();
             wqe.started = true;
-            left -= wqe.length;
-            int status = qp.hca.injected(wqe.completionOpcode());
+            left -= segments == null ? wqe.length : segments.nextLength(wqe);
+            int status = isBegun ? IbvWcStatus.IBV_WC_SUCCESS : qp.hca.injected(wqe.completionOpcode());
             if (status == IbvWcStatus.IBV_WC_SUCCESS) {
                 status = wqe.isAllowed(qp) ? carrier.send(wqe) : IbvWcStatus.IBV_WC_LOC_PROT_ERR;
             }
-            if (status == IbvWcStatus.IBV_WC_SUCCESS) {
-                qp.completer.finish(wqe);
-            } else {
+            if (status != IbvWcStatus.IBV_WC_SUCCESS) {
                 qp.completer.fail(wqe, status);
+            } else if (segments == null || segments.isSent()) {
+                qp.completer.finish(wqe);
             }
             if (left <= 0 && sends.size() > 0) {
                 rests = true;

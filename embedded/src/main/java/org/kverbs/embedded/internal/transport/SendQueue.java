@@ -51,6 +51,10 @@ public final class SendQueue {
     /** What only an extended queue pair that was made for it has. */
     private static final int OF_PLACEMENT =
             1 << IbvWrOpcode.IBV_WR_ATOMIC_WRITE | 1 << PlacementExtensions.IBV_WR_FLUSH;
+    /** What only a queue pair with room for the headers has, by the extended calls only if it was made for it. */
+    private static final int OF_SEGMENTS = 1 << IbvWrOpcode.IBV_WR_TSO;
+    /** What a queue pair is made for. */
+    private static final int OF_ASKED = OF_PLACEMENT | OF_SEGMENTS;
 
     /** The bits of {@code enum ibv_qp_create_send_ops_flags}, by {@code enum ibv_wr_opcode}. */
     private static final int[] FLAGS = {
@@ -64,7 +68,7 @@ public final class SendQueue {
         IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_LOCAL_INV,
         IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_BIND_MW,
         IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_SEND_WITH_INV,
-        0, // TSO
+        IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_TSO,
         0, // DRIVER1
         0,
         0,
@@ -85,8 +89,9 @@ public final class SendQueue {
     private int head;
     private int size;
     private int cursor;
-    /** What the queue pair was made for of {@link #OF_PLACEMENT}. */
+    /** What the queue pair was made for of {@link #OF_ASKED}. */
     private int optional;
+    private int maxTsoHeader;
 
     SendQueue(Qp qp, Referenced referenced, int capacity, int maxEntries, int maxInline) {
         this.qp = qp;
@@ -219,6 +224,9 @@ public final class SendQueue {
         if (result == 0) {
             result = readTarget(wqe, request);
         }
+        if (result == 0 && wqe.isSegmented()) {
+            result = Segments.read(wqe, request, qp);
+        }
         if (result == 0 && qp.type == IbvQpType.IBV_QPT_XRC_SEND && !wqe.isLocal()) {
             wqe.sharedQueue = Memory.getInt(request + IbvSendWr.QP_TYPE_XRC_REMOTE_SRQN);
             result = (wqe.sharedQueue & ~Psn.MASK) == 0 ? 0 : -Errno.EINVAL;
@@ -266,15 +274,25 @@ public final class SendQueue {
 
     /** The opcodes that the queue pair takes: bit n for the constant n of {@code enum ibv_wr_opcode}. */
     private int allowed() {
-        return opcodes(qp.type) & ~OF_PLACEMENT & ~(qp.type == IbvQpType.IBV_QPT_XRC_SEND ? OF_KEYS : 0) | optional;
+        return opcodes(qp.type) & ~OF_ASKED & ~(qp.type == IbvQpType.IBV_QPT_XRC_SEND ? OF_KEYS : 0) | optional;
     }
 
-    /** Lets the queue pair take the placement operations among {@code enum ibv_qp_create_send_ops_flags}. */
+    /** Lets the queue pair take what it was made for among {@code enum ibv_qp_create_send_ops_flags}. */
     public void permit(long operations) {
         optional = 0;
         for (int opcode = 0; opcode < FLAGS.length; opcode++) {
-            optional |= (operations & FLAGS[opcode]) == 0 ? 0 : 1 << opcode & OF_PLACEMENT;
+            optional |= (operations & FLAGS[opcode]) == 0 ? 0 : 1 << opcode & OF_ASKED;
         }
+    }
+
+    /** Makes room for the headers of sends that are cut into segments, and lets the plain calls post these. */
+    public void segment(int maxHeader) {
+        maxTsoHeader = maxHeader;
+        optional |= OF_SEGMENTS;
+    }
+
+    int maxTsoHeader() {
+        return maxTsoHeader;
     }
 
     /** Returns the bits of {@code enum ibv_qp_create_send_ops_flags} that a type of queue pair supports. */
@@ -292,8 +310,8 @@ public final class SendQueue {
             case IbvQpType.IBV_QPT_XRC_SEND -> OF_RELIABLE;
             case IbvQpType.IBV_QPT_XRC_RECV -> 0;
             case IbvQpType.IBV_QPT_UC -> OF_CONNECTED;
-            case IbvQpType.IBV_QPT_RAW_PACKET -> 1 << IbvWrOpcode.IBV_WR_SEND;
-            default -> OF_ALL;
+            case IbvQpType.IBV_QPT_RAW_PACKET -> 1 << IbvWrOpcode.IBV_WR_SEND | OF_SEGMENTS;
+            default -> OF_ALL | OF_SEGMENTS;
         };
     }
 

@@ -60,6 +60,9 @@ final class SendWqe {
     long bindLength;
     int bindAccess;
 
+    /** Of a send that is cut into segments: these. Kept for the next one of the slot. */
+    @Nullable Segments segments;
+
     /** The diagnostics' record of the request, if they are on. */
     @Nullable Posted posted;
 
@@ -117,6 +120,10 @@ final class SendWqe {
 
     boolean isFlush() {
         return opcode == PlacementExtensions.IBV_WR_FLUSH;
+    }
+
+    boolean isSegmented() {
+        return opcode == IbvWrOpcode.IBV_WR_TSO;
     }
 
     /** Tells whether the peer answers with a response that has no data (IBA volume 1, annex A19). */
@@ -217,6 +224,7 @@ final class SendWqe {
             case IbvWrOpcode.IBV_WR_BIND_MW -> IbvWcOpcode.IBV_WC_BIND_MW;
             case IbvWrOpcode.IBV_WR_ATOMIC_WRITE -> IbvWcOpcode.IBV_WC_ATOMIC_WRITE;
             case PlacementExtensions.IBV_WR_FLUSH -> PlacementExtensions.IBV_WC_FLUSH;
+            case IbvWrOpcode.IBV_WR_TSO -> IbvWcOpcode.IBV_WC_TSO;
             default -> IbvWcOpcode.IBV_WC_SEND;
         };
     }

@@ -18,6 +18,8 @@ public final class Steering {
     private final List<FlowRule> rules = new ArrayList<>();
 
     private final FrameHeaders headers = new FrameHeaders();
+    /** Those of a frame that an action decrypted. */
+    private final FrameHeaders openedHeaders = new FrameHeaders();
     /** The number of the last frame, so that no queue pair receives a frame twice. */
     private long frames;
 
@@ -31,12 +33,21 @@ public final class Steering {
         if (rule.counts() != null) {
             rule.counts().users++;
         }
+        if (rule.action() != null) {
+            rule.action().users++;
+        }
     }
 
     /** Removes a rule. */
     public void remove(FlowRule rule) {
-        if (rules.removeIf(each -> each == rule) && rule.counts() != null) {
+        if (!rules.removeIf(each -> each == rule)) {
+            return;
+        }
+        if (rule.counts() != null) {
             rule.counts().users--;
+        }
+        if (rule.action() != null) {
+            rule.action().users--;
         }
     }
 
@@ -86,8 +97,22 @@ public final class Steering {
         if (rule.counts() != null) {
             rule.counts().count(length);
         }
-        if (!rule.drops()) {
+        if (rule.drops()) {
+            return;
+        }
+        EspAction action = rule.action();
+        if (action == null) {
             rule.qp().arrivals.takeFrame(frame, length, frames, headers);
+        } else {
+            giveOpened(rule.qp(), action, action.open(frame, length, frames));
+        }
+    }
+
+    /** Gives a decrypted frame to a queue pair. The frame as it came may still be for other rules. */
+    private void giveOpened(Qp qp, EspAction action, int length) {
+        if (length >= 0) {
+            openedHeaders.read(action.opened(), length);
+            qp.arrivals.takeFrame(action.opened(), length, frames, openedHeaders);
         }
     }
 }

@@ -23,6 +23,7 @@ final class ContextObjects {
     final EmbeddedXrc xrc;
     private final SteeringVerbs steering;
     final LockedSteering lockedSteering;
+    final EmbeddedFlowActions flowActions;
     final EmbeddedWorkQueues workQueues;
     final EmbeddedCompletionCounters completionCounters;
     final EmbeddedImports imports;
@@ -42,7 +43,8 @@ final class ContextObjects {
         this.queuePairs = new QueuePairVerbs(
                 hca, structures, events, domains, completions, shared, xrcDomains, tables, memory, addresses);
         this.xrc = new EmbeddedXrc(hca, completions, shared, queuePairs, xrcDomains);
-        this.steering = new SteeringVerbs(hca, structures, queuePairs);
+        this.flowActions = new EmbeddedFlowActions(hca, structures);
+        this.steering = new SteeringVerbs(hca, structures, queuePairs, flowActions);
         this.completionCounters = new EmbeddedCompletionCounters(hca, structures, queuePairs);
         this.lockedSteering = new LockedSteering(hca, steering);
         this.imports = new EmbeddedImports(

@@ -17,6 +17,7 @@ import org.kverbs.spi.CompletionCounterVerbs;
 import org.kverbs.spi.CompletionQueueOps;
 import org.kverbs.spi.CounterVerbs;
 import org.kverbs.spi.DomainVerbs;
+import org.kverbs.spi.FlowActionVerbs;
 import org.kverbs.spi.FlowVerbs;
 import org.kverbs.spi.ImportVerbs;
 import org.kverbs.spi.OptionalMemoryVerbs;
@@ -89,6 +90,11 @@ public final class EmbeddedContext implements VerbsContext {
     @Override
     public FlowVerbs flows() {
         return objects.lockedSteering;
+    }
+
+    @Override
+    public FlowActionVerbs flowActions() {
+        return objects.flowActions;
     }
 
     @Override

@@ -9,6 +9,7 @@ import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.FlowCounts;
 import org.kverbs.embedded.internal.objects.Limits;
+import org.kverbs.embedded.internal.transport.EspAction;
 import org.kverbs.embedded.internal.transport.FlowRule;
 import org.kverbs.embedded.internal.transport.Qp;
 import org.kverbs.embedded.internal.wire.HeaderLayer;
@@ -18,7 +19,9 @@ import org.kverbs.internal.abi.IbvFlowAttr;
 import org.kverbs.internal.abi.IbvFlowAttrType;
 import org.kverbs.internal.abi.IbvFlowFlags;
 import org.kverbs.internal.abi.IbvFlowSpecActionDrop;
+import org.kverbs.internal.abi.IbvFlowSpecActionHandle;
 import org.kverbs.internal.abi.IbvFlowSpecCounterAction;
+import org.kverbs.internal.abi.IbvFlowSpecEsp;
 import org.kverbs.internal.abi.IbvFlowSpecEth;
 import org.kverbs.internal.abi.IbvFlowSpecIpv4;
 import org.kverbs.internal.abi.IbvFlowSpecIpv4Ext;
@@ -38,17 +41,23 @@ final class FlowReader {
 
     private final MemorySegment flow;
     private final LongFunction<@Nullable FlowCounts> counters;
+    private final LongFunction<@Nullable EspAction> actions;
     private final List<FlowRule.Match> matches = new ArrayList<>();
     private boolean drops;
     private @Nullable FlowCounts counts;
+    private @Nullable EspAction action;
     /** A bit for each place in a frame that has a match. */
     private int places;
 
     private @Nullable FlowRule rule;
 
-    FlowReader(MemorySegment flow, LongFunction<@Nullable FlowCounts> counters) {
+    FlowReader(
+            MemorySegment flow,
+            LongFunction<@Nullable FlowCounts> counters,
+            LongFunction<@Nullable EspAction> actions) {
         this.flow = flow;
         this.counters = counters;
+        this.actions = actions;
     }
 
     /** Returns the rule after {@link #read} returned 0. */
@@ -94,7 +103,8 @@ final class FlowReader {
         if (!isNormal && !matches.isEmpty()) {
             return Refusal.because(Errno.EINVAL, "Only a rule of type IBV_FLOW_ATTR_NORMAL matches headers.");
         }
-        rule = new FlowRule(qp, type, size(IbvFlowAttr.PRIORITY), passesOn, List.copyOf(matches), drops, counts);
+        rule = new FlowRule(
+                qp, type, size(IbvFlowAttr.PRIORITY), passesOn, List.copyOf(matches), drops, counts, action);
         return 0;
     }
 
@@ -116,6 +126,13 @@ final class FlowReader {
                     flow.get(ValueLayout.JAVA_LONG_UNALIGNED, at + IbvFlowSpecCounterAction.COUNTERS));
             return counts == null ? -Errno.EINVAL : 0;
         }
+        if (type == IbvFlowSpecType.IBV_FLOW_SPEC_ACTION_HANDLE) {
+            if (length != IbvFlowSpecActionHandle.SIZE || action != null) {
+                return -Errno.EINVAL;
+            }
+            action = actions.apply(flow.get(ValueLayout.JAVA_LONG_UNALIGNED, at + IbvFlowSpecActionHandle.ACTION));
+            return action == null ? -Errno.EINVAL : 0;
+        }
         boolean isInner = (type & IbvFlowSpecType.IBV_FLOW_SPEC_INNER) != 0;
         Shape shape = shape(type & ~IbvFlowSpecType.IBV_FLOW_SPEC_INNER);
         if (shape == null || isInner && shape.layer == HeaderLayer.VXLAN) {
@@ -123,7 +140,7 @@ final class FlowReader {
                     Errno.EOPNOTSUPP,
                     "The embedded device has no flow rules with a part of type 0x%x: it has Ethernet, IPv4, IPv6, TCP, "
                                     .formatted(type)
-                            + "UDP and VXLAN, drop and count.");
+                            + "UDP, ESP and VXLAN, drop, count and decrypt.");
         }
         if (length != shape.size) {
             return -Errno.EINVAL;
@@ -151,7 +168,7 @@ final class FlowReader {
         return switch (layer) {
             case ETHERNET -> 0;
             case IPV4, IPV6 -> 1;
-            case TCP, UDP -> 2;
+            case TCP, UDP, ESP -> 2;
             case VXLAN -> 3;
         };
     }
@@ -166,6 +183,8 @@ final class FlowReader {
                     HeaderLayer.IPV4, IbvFlowSpecIpv4Ext.SIZE, IbvFlowSpecIpv4Ext.VAL, IbvFlowSpecIpv4Ext.MASK);
             case IbvFlowSpecType.IBV_FLOW_SPEC_IPV6 ->
                 new Shape(HeaderLayer.IPV6, IbvFlowSpecIpv6.SIZE, IbvFlowSpecIpv6.VAL, IbvFlowSpecIpv6.MASK);
+            case IbvFlowSpecType.IBV_FLOW_SPEC_ESP ->
+                new Shape(HeaderLayer.ESP, IbvFlowSpecEsp.SIZE, IbvFlowSpecEsp.VAL, IbvFlowSpecEsp.MASK);
             case IbvFlowSpecType.IBV_FLOW_SPEC_TCP -> ports(HeaderLayer.TCP);
             case IbvFlowSpecType.IBV_FLOW_SPEC_UDP -> ports(HeaderLayer.UDP);
             case IbvFlowSpecType.IBV_FLOW_SPEC_VXLAN_TUNNEL ->

@@ -25,7 +25,12 @@ final class PresentVerbs {
             "ibv_wr_flush");
     /** What the devices in this process have, and those on UDP sockets lack. */
     private static final Set<String> OF_FRAMES =
-            Set.of("ibv_create_qp", "ibv_create_flow", "ibv_create_counters", "ibv_create_wq");
+            Set.of(
+                    "ibv_create_qp",
+                    "ibv_create_flow",
+                    "ibv_create_flow_action_esp",
+                    "ibv_create_counters",
+                    "ibv_create_wq");
 
     private PresentVerbs() {}
 

@@ -149,6 +149,11 @@ final class Queries {
         if (to.byteSize() > IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX) {
             putLong(to, IbvDeviceAttrEx.DEVICE_CAP_FLAGS_EX, capabilities() | CAN_EX | checks);
         }
+        if (to.byteSize() > IbvDeviceAttrEx.TSO_CAPS_SUPPORTED_QPTS) {
+            putInt(to, IbvDeviceAttrEx.TSO_CAPS_MAX_TSO, Limits.SEGMENTED);
+            putInt(to, IbvDeviceAttrEx.TSO_CAPS_SUPPORTED_QPTS, 1 << IbvQpType.IBV_QPT_UD
+                    | (hca.link.carriesFrames() ? 1 << IbvQpType.IBV_QPT_RAW_PACKET : 0));
+        }
         if (hca.link.carriesFrames() && to.byteSize() > IbvDeviceAttrEx.RAW_PACKET_CAPS) {
             workQueues(to);
         }

@@ -5,6 +5,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.AsyncEvents;
 import org.kverbs.embedded.internal.objects.Handles;
+import org.kverbs.embedded.internal.objects.Limits;
 import org.kverbs.embedded.internal.objects.Mr;
 import org.kverbs.embedded.internal.objects.Mw;
 import org.kverbs.embedded.internal.objects.OpenXrcDomain;
@@ -19,6 +20,7 @@ import org.kverbs.embedded.internal.transport.QpHandle;
 import org.kverbs.embedded.internal.transport.QpInit;
 import org.kverbs.embedded.internal.transport.SendQueue;
 import org.kverbs.embedded.internal.transport.WqTable;
+import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvMwBind;
 import org.kverbs.internal.abi.IbvMwType;
@@ -177,7 +179,8 @@ final class QueuePairVerbs {
         boolean receiver = type == IbvQpType.IBV_QPT_XRC_RECV;
         int known = receiver
                 ? IbvQpInitAttrMask.IBV_QP_INIT_ATTR_XRCD
-                : IbvQpInitAttrMask.IBV_QP_INIT_ATTR_PD | IbvQpInitAttrMask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+                : IbvQpInitAttrMask.IBV_QP_INIT_ATTR_PD | IbvQpInitAttrMask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS
+                        | (canSegment(type) ? IbvQpInitAttrMask.IBV_QP_INIT_ATTR_MAX_TSO_HEADER : 0);
         int mask = Memory.getInt(at + IbvQpInitAttrEx.COMP_MASK);
         long operations = Memory.getLong(at + IbvQpInitAttrEx.SEND_OPS_FLAGS);
         if ((mask & ~known) != 0 || (operations & ~SendQueue.operations(type)) != 0) {
@@ -187,11 +190,25 @@ final class QueuePairVerbs {
             return createXrcReceiver(
                     xrcDomains.get(Memory.getLong(at + IbvQpInitAttrEx.XRCD)), at + IbvQpInitAttrEx.CAP);
         }
+        boolean segments = (mask & IbvQpInitAttrMask.IBV_QP_INIT_ATTR_MAX_TSO_HEADER) != 0;
+        int header = Short.toUnsignedInt(Memory.getShort(at + IbvQpInitAttrEx.MAX_TSO_HEADER));
+        if (segments && header > Limits.SEGMENT_HEADER) {
+            return Refusal.because(
+                    Errno.EINVAL,
+                    "max_tso_header %d is above the device's limit of %d.".formatted(header, Limits.SEGMENT_HEADER));
+        }
         long structure = create(Memory.getLong(at + IbvQpInitAttrEx.PD), at); // both begin with the same fields
+        if (structure > 0 && segments) {
+            queuePairs.require(structure).sends.segment(header);
+        }
         if (structure > 0 && (mask & IbvQpInitAttrMask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
             queuePairs.require(structure).sends.permit(operations);
         }
         return structure;
+    }
+
+    private static boolean canSegment(int type) {
+        return type == IbvQpType.IBV_QPT_UD || type == IbvQpType.IBV_QPT_RAW_PACKET;
     }
 
     /** Makes a queue pair with an indirection table. */

@@ -23,11 +23,13 @@ final class SteeringVerbs {
 
     private final Hca hca;
     private final QueuePairVerbs queuePairs;
+    private final EmbeddedFlowActions actions;
     private final Handles<FlowRule> rules;
     private final Handles<FlowCounts> counters;
 
-    SteeringVerbs(Hca hca, Structures structures, QueuePairVerbs queuePairs) {
+    SteeringVerbs(Hca hca, Structures structures, QueuePairVerbs queuePairs, EmbeddedFlowActions actions) {
         this.hca = hca;
+        this.actions = actions;
         this.queuePairs = queuePairs;
         this.rules = new Handles<>(structures, IbvFlow.SIZE, IbvFlow.HANDLE, hca.quotas.flowRules);
         // struct ibv_counters has no field for a driver
@@ -52,7 +54,7 @@ final class SteeringVerbs {
         if (found == null || found.type != IbvQpType.IBV_QPT_RAW_PACKET) {
             return -Errno.EINVAL;
         }
-        var reader = new FlowReader(attributes, this::counts);
+        var reader = new FlowReader(attributes, this::counts, actions::action);
         int result = reader.read(found);
         if (result < 0) {
             return result;

@@ -2,6 +2,7 @@ package org.kverbs.embedded.internal.wire;
 
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
+import org.kverbs.internal.abi.IbvFlowEspFilter;
 import org.kverbs.internal.abi.IbvFlowEthFilter;
 import org.kverbs.internal.abi.IbvFlowIpv4ExtFilter;
 import org.kverbs.internal.abi.IbvFlowIpv6Filter;
@@ -38,6 +39,7 @@ public final class FrameHeaders {
     private static final int TCP = 6;
 
     private static final int UDP = 17;
+    private static final int ESP = 50;
     private static final int HOP_BY_HOP = 0;
     private static final int ROUTING = 43;
     private static final int FRAGMENT = 44;
@@ -46,6 +48,7 @@ public final class FrameHeaders {
     private static final int VXLAN_PORT = 4789;
     private static final int VXLAN_LENGTH = 8;
     private static final int UDP_LENGTH = 8;
+    private static final int ESP_LENGTH = 8;
     /** The bits of {@code ibv_flow_ipv4_ext_filter.flags}, as Linux has them. */
     private static final int DONT_FRAGMENT = 2;
 
@@ -57,6 +60,7 @@ public final class FrameHeaders {
         new byte[IbvFlowIpv6Filter.SIZE],
         new byte[IbvFlowTcpUdpFilter.SIZE],
         new byte[IbvFlowTcpUdpFilter.SIZE],
+        new byte[IbvFlowEspFilter.SIZE],
         new byte[IbvFlowTunnelFilter.SIZE],
     };
     private final boolean[] there = new boolean[filters.length];
@@ -169,6 +173,12 @@ public final class FrameHeaders {
     }
 
     private void readPorts(int protocol, long at, int length) {
+        if (protocol == ESP && length >= ESP_LENGTH) {
+            byte[] esp = filters[HeaderLayer.ESP.ordinal()];
+            copy(at, esp, IbvFlowEspFilter.SPI, 4);
+            copy(at + 4, esp, IbvFlowEspFilter.SEQ, 4);
+            there[HeaderLayer.ESP.ordinal()] = true;
+        }
         if (protocol != TCP && protocol != UDP || length < (protocol == TCP ? 20 : UDP_LENGTH)) {
             return;
         }

@@ -7,5 +7,6 @@ public enum HeaderLayer {
     IPV6,
     TCP,
     UDP,
+    ESP,
     VXLAN
 }
