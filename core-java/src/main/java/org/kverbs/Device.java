@@ -181,7 +181,8 @@ public final class Device {
      * local_ack_timeout_err}, {@code retry_exceeded_err}, {@code retry_rnr_exceeded_err}, {@code
      * req_remote_access_errors}, {@code resp_remote_access_errors}, {@code out_of_buffer}, {@code
      * np_ecn_marked_roce_packets}, {@code np_cnp_sent}, {@code rp_cnp_handled} and {@code rp_cnp_ignored} (congestion
-     * marks received, notifications sent, obeyed and ignored), {@code qkey_viol_cntr}, {@code bad_pkey_cntr}, {@code port_xmit_discards}, {@code rx_icrc_encapsulated} (wrong ICRC), {@code
+     * marks received, notifications sent, obeyed and ignored), {@code qkey_viol_cntr}, {@code bad_pkey_cntr},
+     * {@code port_xmit_discards}, {@code rx_icrc_encapsulated} (wrong ICRC), {@code
      * port_rcv_errors}, {@code cm_rx_req}, {@code cm_tx_rej} and {@code cm_rx_rej} (connection requests received,
      * refusals sent and received).
      *

@@ -16,8 +16,8 @@ final class PathMigration {
     private PathMigration() {}
 
     /**
-     * Returns whether a device and one of its ports have path migration. Soft-RoCE says it of the device, but not of its
-     * port, and Linux refuses alternate paths on RoCE.
+     * Returns whether a device and one of its ports have path migration. Soft-RoCE says it of the device, but not of
+     * its port, and Linux refuses alternate paths on RoCE.
      */
     static boolean isIn(Context context) {
         DeviceAttributes device = context.queryDevice();

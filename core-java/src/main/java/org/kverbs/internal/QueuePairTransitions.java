@@ -191,8 +191,8 @@ public final class QueuePairTransitions {
             case QKEY -> "is the same at both ends";
             case AV -> "has the port of the queue pair and, on RoCE, is_global = 1, a GID index in use, and a GID of "
                     + "the peer of the same kind (IPv4 or IPv6)";
-            case ALT_PATH -> "is a path of an InfiniBand port or of an embedded device (Linux refuses alternate paths on "
-                    + "RoCE), has the same port twice, and a GID index in use";
+            case ALT_PATH -> "is a path of an InfiniBand port or of an embedded device (Linux refuses alternate paths "
+                    + "on RoCE), has the same port twice, and a GID index in use";
             case PATH_MTU -> "is one of enum ibv_mtu and not above the port's active_mtu";
             case TIMEOUT, MIN_RNR_TIMER -> "is 0 to 31";
             case RETRY_CNT, RNR_RETRY -> "is 0 to 7";

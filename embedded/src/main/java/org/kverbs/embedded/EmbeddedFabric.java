@@ -367,8 +367,8 @@ public final class EmbeddedFabric implements AutoCloseable {
     }
 
     /**
-     * Returns the most packets that have waited for a device so far, while it was a {@linkplain Faults#slowReceiver slow
-     * receiver}.
+     * Returns the most packets that have waited for a device so far, while it was a {@linkplain Faults#slowReceiver
+     * slow receiver}.
      *
      * @throws IllegalArgumentException if the device is not of this fabric
      */
