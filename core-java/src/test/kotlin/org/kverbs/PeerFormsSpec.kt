@@ -134,6 +134,9 @@ class PeerFormsSpec :
                 "41 bytes at offset 60 reach beyond the remote memory of 100 bytes"
             refusalOf { memory.slice(60, -1) } shouldBe "length -1 of a part of the remote memory is below zero"
             memory.at(100) shouldBe RemoteMemory(1100, 0, 7)
+            memory.addressAt(60, 40) shouldBe 1060
+            refusalOf { memory.addressAt(60, 41) } shouldBe
+                "41 bytes at offset 60 reach beyond the remote memory of 100 bytes"
             memory.at(30).slice(20, 50) shouldBe RemoteMemory(1050, 50, 7)
             listOf(
                 -1L,
