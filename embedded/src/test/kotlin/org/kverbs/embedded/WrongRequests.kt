@@ -54,24 +54,27 @@ internal object WrongRequests {
         opcode: Int,
         bytes: Int,
         of: Int = bytes,
-    ): Step = Step(opcode) {
-        payloadLength = bytes
-        dmaLength = of
-    }
+    ): Step =
+        Step(opcode) {
+            payloadLength = bytes
+            dmaLength = of
+        }
 
     /** Makes a request of one packet for 8 bytes. */
     fun whole(
         opcode: Int,
         fill: Packet.() -> Unit = {},
-    ): Step = Step(opcode) {
-        dmaLength = 8
-        placement = PLACEMENT
-        payloadLength = if (Opcode.hasPayload(opcode)) 8 else 0
-        fill()
-    }
+    ): Step =
+        Step(opcode) {
+            dmaLength = 8
+            placement = PLACEMENT
+            payloadLength = if (Opcode.hasPayload(opcode)) 8 else 0
+            fill()
+        }
 
     /** The first packet of a send that goes on. */
     val firstSend: Step = send(RC_SEND_FIRST, MTU)
+
     /** The first packet of a write that goes on. */
     val firstWrite: Step = write(RC_WRITE_FIRST, MTU, of = 600)
 
