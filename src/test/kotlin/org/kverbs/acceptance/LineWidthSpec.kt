@@ -26,5 +26,4 @@ class LineWidthSpec :
 private fun isOurs(folder: File) = folder.name != "target" && !folder.name.startsWith(".")
 
 /** The numbers of the lines that are too long. */
-private fun tooLong(lines: List<String>): List<Int> =
-    lines.indices.filter { lines[it].length > 120 }.map { it + 1 }
+private fun tooLong(lines: List<String>): List<Int> = lines.indices.filter { lines[it].length > 120 }.map { it + 1 }

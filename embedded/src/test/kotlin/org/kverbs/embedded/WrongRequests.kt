@@ -54,24 +54,27 @@ internal object WrongRequests {
         opcode: Int,
         bytes: Int,
         of: Int = bytes,
-    ): Step = Step(opcode) {
-        payloadLength = bytes
-        dmaLength = of
-    }
+    ): Step =
+        Step(opcode) {
+            payloadLength = bytes
+            dmaLength = of
+        }
 
     /** Makes a request of one packet for 8 bytes. */
     fun whole(
         opcode: Int,
         fill: Packet.() -> Unit = {},
-    ): Step = Step(opcode) {
-        dmaLength = 8
-        placement = PLACEMENT
-        payloadLength = if (Opcode.hasPayload(opcode)) 8 else 0
-        fill()
-    }
+    ): Step =
+        Step(opcode) {
+            dmaLength = 8
+            placement = PLACEMENT
+            payloadLength = if (Opcode.hasPayload(opcode)) 8 else 0
+            fill()
+        }
 
     /** The first packet of a send that goes on. */
     val firstSend: Step = send(RC_SEND_FIRST, MTU)
+
     /** The first packet of a write that goes on. */
     val firstWrite: Step = write(RC_WRITE_FIRST, MTU, of = 600)
 
@@ -101,8 +104,10 @@ internal object WrongRequests {
             "a whole write within a send" to listOf(firstSend, write(RC_WRITE_ONLY, 10)),
             "a read within a send" to listOf(firstSend, whole(RC_READ_REQUEST)),
             "an atomic within a send" to listOf(firstSend, whole(RC_FETCH_ADD)),
-            "a write's first packet that is shorter than the path MTU" to listOf(write(RC_WRITE_FIRST, MTU - 1, of = 600)),
-            "a write's first packet that is longer than the path MTU" to listOf(write(RC_WRITE_FIRST, MTU + 1, of = 600)),
+            "a write's first packet that is shorter than the path MTU" to
+                listOf(write(RC_WRITE_FIRST, MTU - 1, of = 600)),
+            "a write's first packet that is longer than the path MTU" to
+                listOf(write(RC_WRITE_FIRST, MTU + 1, of = 600)),
             "a write's middle packet where nothing was begun" to listOf(send(RC_WRITE_MIDDLE, MTU)),
             "a write's last packet where nothing was begun" to listOf(send(RC_WRITE_LAST, 10)),
             "a write's middle packet that is too short" to listOf(firstWrite, send(RC_WRITE_MIDDLE, MTU - 4)),
@@ -120,9 +125,11 @@ internal object WrongRequests {
             "a write that goes on where it should end" to
                 listOf(write(RC_WRITE_FIRST, MTU, of = 2 * MTU), send(RC_WRITE_MIDDLE, MTU)),
             "an atomic at an address that 8 doesn't divide" to listOf(whole(RC_FETCH_ADD) { remoteAddress += 4 }),
-            "an atomic write at an address that 8 doesn't divide" to listOf(whole(RC_ATOMIC_WRITE) { remoteAddress += 4 }),
+            "an atomic write at an address that 8 doesn't divide" to
+                listOf(whole(RC_ATOMIC_WRITE) { remoteAddress += 4 }),
             "an atomic write of no bytes" to listOf(whole(RC_ATOMIC_WRITE) { payloadLength = 0 }),
-            "an atomic write of fewer bytes than its header says" to listOf(whole(RC_ATOMIC_WRITE) { payloadLength = 4 }),
+            "an atomic write of fewer bytes than its header says" to
+                listOf(whole(RC_ATOMIC_WRITE) { payloadLength = 4 }),
             "an atomic write of more than 8 bytes" to listOf(write(RC_ATOMIC_WRITE, 16)),
             "an atomic write that its header says is longer" to listOf(write(RC_ATOMIC_WRITE, 8, of = 16)),
             "an atomic write within a send" to listOf(firstSend, whole(RC_ATOMIC_WRITE)),

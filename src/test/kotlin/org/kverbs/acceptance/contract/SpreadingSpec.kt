@@ -51,7 +51,9 @@ internal class SpreadingSpec :
             for (vector in VECTORS) {
                 withClue("$vector") {
                     val plain = if (vector.isIpv6) arrayOf(SRC_IPV6, DST_IPV6) else addresses
-                    SpreadingRig(this, 256, *plain).use { it.entryOf(vector.frame) shouldBe (vector.plain and 0xff).toInt() }
+                    SpreadingRig(this, 256, *plain).use {
+                        it.entryOf(vector.frame) shouldBe (vector.plain and 0xff).toInt()
+                    }
                     SpreadingRig(this, 256, *plain, *ports).use {
                         it.entryOf(vector.frame) shouldBe (vector.withPorts and 0xff).toInt()
                     }
