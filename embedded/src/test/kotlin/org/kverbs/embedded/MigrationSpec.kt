@@ -271,8 +271,15 @@ class MigrationSpec :
         test("should lose and repeat nothing while addresses fail and come back over a bad line") {
             var migrations = 0L
             repeat(6) { seed ->
-                val patience = ConnectOptions.builder().gidIndex(1).timeout(10).retryCount(7).rnrRetry(7)
-                    .minRnrTimer(5).build()
+                val patience =
+                    ConnectOptions
+                        .builder()
+                        .gidIndex(1)
+                        .timeout(10)
+                        .retryCount(7)
+                        .rnrRetry(7)
+                        .minRnrTimer(5)
+                        .build()
                 val other = ConnectOptions.builder().gidIndex(0).timeout(10).build()
                 Pair(EmbeddedFabric.virtual(seed + 1L), options = patience).use { pair ->
                     val random = Random(seed)

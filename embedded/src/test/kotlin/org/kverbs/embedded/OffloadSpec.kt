@@ -52,7 +52,10 @@ private class Offload : AutoCloseable {
     val there = fabric.addDevice()
     val here = fabric.addDevice()
     val a = End(here, RAW_PACKET, MOST.toLong())
-    val b = End(there, RAW_PACKET, 65_536, QueuePairCapabilities(1, 512, 1, 1, 0)).apply { qp.activate(ConnectOptions.DEFAULTS) }
+    val b =
+        End(there, RAW_PACKET, 65_536, QueuePairCapabilities(1, 512, 1, 1, 0)).apply {
+            qp.activate(ConnectOptions.DEFAULTS)
+        }
     val sender: QueuePair =
         a.pd
             .queuePair(QueuePairInitAttributes.of(RAW_PACKET, a.cq).withMaxTsoHeader(header.size))

@@ -170,7 +170,14 @@ class PerfCommand : CoreCliktCommand("perf") {
                 queuePairs = queuePairs ?: 1,
                 mtu = mtu,
                 bothWays = bothWays,
-                waiting = if (poll) Waiting.POLLED else if (events) Waiting.EVENTS else Waiting.SUSPENDED,
+                waiting =
+                    if (poll) {
+                        Waiting.POLLED
+                    } else if (events) {
+                        Waiting.EVENTS
+                    } else {
+                        Waiting.SUSPENDED
+                    },
                 byConnectionManager = managed,
                 asPerftest = perftest,
                 warmUp = warmUp,
@@ -186,7 +193,14 @@ class PerfCommand : CoreCliktCommand("perf") {
     }
 
     private fun measure(options: PerfOptions) {
-        val format = if (json) PerfFormat.JSON else if (csv) PerfFormat.CSV else PerfFormat.TABLE
+        val format =
+            if (json) {
+                PerfFormat.JSON
+            } else if (csv) {
+                PerfFormat.CSV
+            } else {
+                PerfFormat.TABLE
+            }
         val units = if (gigabits) PerfUnits.GIGABITS else PerfUnits.MEBIBYTES
         val printer = PerfPrinter(options, PerfOutput(format, units, percentiles, histogram)) { echo(it) }
         printer.begin()

@@ -116,8 +116,7 @@ internal class PerfSide(
                 if (isOpen) meeting.tellSent(messages)
             }
 
-            override fun peerSent() =
-                if (isOpen) meeting.peerSent() else round.iterations.toLong() * options.queuePairs
+            override fun peerSent() = if (isOpen) meeting.peerSent() else round.iterations.toLong() * options.queuePairs
         }
 
     private companion object {

@@ -133,7 +133,14 @@ internal class LocalPerfSpec :
                 val root = DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(file).documentElement
                 root.tagName shouldBe "svg"
                 val bars = root.getElementsByTagName("title").length
-                bars shouldBe if (test.endsWith("-a")) 23 else if (test == "write-bw") 1 else 25
+                bars shouldBe
+                    if (test.endsWith("-a")) {
+                        23
+                    } else if (test == "write-bw") {
+                        1
+                    } else {
+                        25
+                    }
             }
         }
 

@@ -75,7 +75,8 @@ internal class TwoEndsPerfSpec :
             }
         }
 
-        val killed = listOf("write-lat --poll", "write-lat", "send-lat -e", "send-bw", "read-lat --poll", "write-bw --poll")
+        val killed =
+            listOf("write-lat --poll", "write-lat", "send-lat -e", "send-bw", "read-lat --poll", "write-bw --poll")
         for (test in killed) {
             test("should end soon when the peer is killed, and say so: $test") {
                 val port = freePort()
