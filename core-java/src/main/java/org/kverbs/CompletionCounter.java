@@ -30,7 +30,8 @@ public final class CompletionCounter extends Resource {
 
     private final Context context;
     private final long handle;
-    /** The room for a value that is read, so that a read allocates nothing. It is its own lock. */
+    private final Object valueLock = new Object();
+    /** The room for a value that is read, so that a read allocates nothing; under its lock. */
     private final MemorySegment value = Arena.ofAuto().allocate(JAVA_LONG);
 
     private CompletionCounter(Context context, long handle) {
@@ -140,7 +141,7 @@ public final class CompletionCounter extends Resource {
     private long read(Value which, String name) {
         lifetime.enter();
         try {
-            synchronized (value) {
+            synchronized (valueLock) {
                 int result = verbs().read(handle, which, value);
                 if (result < 0) {
                     throw refusal(name, -result);

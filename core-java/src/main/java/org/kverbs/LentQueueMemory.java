@@ -22,13 +22,32 @@ final class LentQueueMemory implements QueueMemory {
 
     @Override
     public long allocate(long size, long alignment, long resourceType) {
-        MemorySegment memory;
         try {
-            memory = allocator.allocate(size, alignment, resourceType);
+            return ask(size, alignment, resourceType);
         } catch (Throwable e) { // no exception can pass through the driver
-            LOG.log(System.Logger.Level.WARNING, "The allocator of a parent domain failed.", e);
-            return refuse("The allocator of the parent domain failed: " + e);
+            report("The allocator of a parent domain failed.", e);
+            return refuse("The allocator of the parent domain failed: " + text(e));
         }
+    }
+
+    private static String text(Throwable e) {
+        try {
+            return e.toString();
+        } catch (Throwable unspeakable) { // of an exception whose text throws
+            return e.getClass().getName();
+        }
+    }
+
+    private static void report(String what, Throwable e) {
+        try {
+            LOG.log(System.Logger.Level.WARNING, what, e);
+        } catch (Throwable unspeakable) { // an exception whose text throws, or a log that does
+            // Nothing is left to tell it to.
+        }
+    }
+
+    private long ask(long size, long alignment, long resourceType) {
+        MemorySegment memory = allocator.allocate(size, alignment, resourceType);
         if (memory == null) {
             return DEFAULT;
         }
@@ -39,7 +58,9 @@ final class LentQueueMemory implements QueueMemory {
                     .formatted(size, alignment, wrong));
         }
         memory.asSlice(0, size).fill((byte) 0);
-        lent.put(memory.address(), memory);
+        if (lent.putIfAbsent(memory.address(), memory) != null) {
+            return refuse("The allocator of the parent domain gave memory that the driver has already.");
+        }
         return memory.address();
     }
 
@@ -76,7 +97,7 @@ final class LentQueueMemory implements QueueMemory {
         try {
             allocator.free(memory, resourceType);
         } catch (Throwable e) {
-            LOG.log(System.Logger.Level.WARNING, "The allocator of a parent domain failed to free memory.", e);
+            report("The allocator of a parent domain failed to free memory.", e);
         }
     }
 }

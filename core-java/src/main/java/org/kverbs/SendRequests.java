@@ -210,10 +210,13 @@ public final class SendRequests {
     public SendRequests sendSegmented(long workRequestId, MemorySegment header, int segmentSize) {
         Ranges.require("header", header.byteSize(), 1, SegmentedSend.MOST);
         Ranges.require("segmentSize", segmentSize, 1, SegmentedSend.MOST);
-        begin(workRequestId, IbvWrOpcode.IBV_WR_TSO);
-        optional |= IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_TSO;
         int length = (int) header.byteSize();
-        SegmentedSend.write(request(), inlineArea.copy(header, 0, length), length, segmentSize);
+        long copy = inlineArea.copy(header, 0, length);
+        SegmentedSend.write(
+                requests.addSend(workRequestId, IbvWrOpcode.IBV_WR_TSO), copy, length, segmentSize);
+        // The header has one checksum for all segments, which fits none.
+        requests.flagLast(IbvSendFlags.IBV_SEND_IP_CSUM);
+        optional |= IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_TSO;
         return this;
     }
 

@@ -71,6 +71,29 @@ class DomainAllocatorSpec :
             }
         }
 
+        test("should fail the call, and not end the JVM, if the text of the allocator's exception throws") {
+            NullBench().use { bench ->
+                class Unspeakable : RuntimeException() {
+                    override val message: String get() = error("no text")
+                }
+                val domain = bench.pd.parentDomain(DomainAllocator { _, _, _ -> throw Unspeakable() })
+                shouldThrow<RdmaException> { domain.makeQueue(bench) }.message shouldContain "allocator"
+            }
+        }
+
+        test("should refuse memory that the driver has already") {
+            NullBench().use { bench ->
+                Arena.ofShared().use { arena ->
+                    val memory = arena.allocate(8192, ALIGNMENT)
+                    val domain = bench.pd.parentDomain(DomainAllocator { _, _, _ -> memory })
+                    domain.makeQueue(bench).use {
+                        shouldThrow<RdmaException> { domain.makeQueue(bench) }.message shouldContain "has already"
+                    }
+                    domain.makeQueue(bench).close()
+                }
+            }
+        }
+
         test("should fail the call that needs memory if the allocator throws or gives unfit memory, and say why") {
             Arena.ofShared().use { arena ->
                 val gone = Arena.ofConfined().use { it.allocate(8192, ALIGNMENT) }

@@ -53,6 +53,13 @@ class SegmentedPostSpec :
             }
         }
 
+        test("should begin no request if the header cannot be copied") {
+            val gone = Arena.ofConfined().use { it.allocate(54) }
+            val list = SendRequests()
+            shouldThrow<IllegalStateException> { list.sendSegmented(1, gone, 1460) }
+            list.size() shouldBe 0
+        }
+
         test("should keep the header of a datagram that has an address") {
             NullBench().use { bench ->
                 val address = bench.addressHandle()

@@ -6,8 +6,8 @@ import org.kverbs.internal.values.Ranges;
 /**
  * The parameters of a flow action that decrypts or encrypts packets of IPsec ({@code struct ibv_flow_action_esp_attr}).
  * {@link #decrypting} and {@link #encrypting} begin with inline crypto, in which the packet keeps its ESP header;
- * {@link #fullOffload} makes the device add and remove it. Tunnel headers that the device adds and removes ({@code esp_encap})
- * are not here.
+ * {@link #fullOffload} makes the device add and remove it. Tunnel headers that the device adds and removes ({@code
+ * esp_encap}) are not here.
  *
  * @param encrypts whether the action encrypts; otherwise it decrypts
  * @param key the key

@@ -126,8 +126,12 @@ public final class Guard {
         if (streak >= neededStreak && ProcessFence.isAvailable()) {
             streak = 0;
             neededStreak = Math.min(neededStreak * STREAK_GROWTH, LONGEST_STREAK);
+            Bias next = new Bias(self);
             STATE.setVolatile(this, BIASED);
-            bias = new Bias(self); // last, since from now on another thread can remove it and set the state
+            bias = next; // last, since from now on another thread can remove it and set the state
+            if (closing) {
+                next.revoke();
+            }
         } else {
             STATE.setRelease(this, FREE);
         }

@@ -1,7 +1,6 @@
 package org.kverbs.internal;
 
 import org.jspecify.annotations.Nullable;
-import org.kverbs.internal.abi.IbvSendFlags;
 import org.kverbs.internal.abi.IbvSendWr;
 import org.kverbs.internal.abi.IbvWrOpcode;
 import org.kverbs.internal.memory.Memory;
@@ -23,8 +22,7 @@ public final class SegmentedSend {
     }
 
     /**
-     * Writes the header and the segment size, and asks for the checksums of each segment (IBV_SEND_IP_CSUM): the header
-     * has one for all, which fits none.
+     * Writes the header and the segment size.
      *
      * @param header the address of the header, which must be reachable until the post has returned
      */
@@ -32,7 +30,6 @@ public final class SegmentedSend {
         Memory.putLong(request + IbvSendWr.TSO_HDR, header);
         Memory.putShort(request + IbvSendWr.TSO_HDR_SZ, (short) length);
         Memory.putShort(request + IbvSendWr.TSO_MSS, (short) mss);
-        Memory.putInt(request + IbvSendWr.SEND_FLAGS, IbvSendFlags.IBV_SEND_IP_CSUM);
     }
 
     /** Returns the address of the header. */

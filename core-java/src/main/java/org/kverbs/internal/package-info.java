@@ -2,7 +2,8 @@
  * The classes that the packages of core-java share. They are not part of the public API.
  *
  * <pre>
- *   lives       Lifetime (with Guard, Bias, ProcessFence and Traces): which resource was made from which, and how each is closed
+ *   lives       Lifetime (with Guard, Bias, ProcessFence and Traces): which resource was made from
+ *               which, and how each is closed
  *   providers   Providers: those that ServiceLoader found
  *   work        WorkRequestArena, InlineArea, RequestLimits, DriverAddress: work requests in native
  *               memory

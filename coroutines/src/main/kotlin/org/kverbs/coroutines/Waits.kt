@@ -30,7 +30,9 @@ private const val A_DAY_MILLIS = 86_400_000L
  *
  * No device announces a value. Therefore this reads a hundred times in a row, and then every [interval].
  *
- * @throws CountedFailureException if operations fail during the wait that the counter counts
+ * @param failuresBefore how many failures the counter has already that do not end the wait. Read it
+ *     ([CompletionCounter.readErrors]) before you post: an operation that fails before the wait begins then ends it, too
+ * @throws CountedFailureException if operations have failed since that the counter counts
  * @throws IllegalArgumentException if [interval] is not above 0
  * @throws IllegalStateException if the counter is closed
  * @throws org.kverbs.RdmaSystemException if the device refuses a read
@@ -38,13 +40,13 @@ private const val A_DAY_MILLIS = 86_400_000L
 public suspend fun CompletionCounter.await(
     least: Long,
     interval: Duration = 1.milliseconds,
+    failuresBefore: Long = readErrors(),
 ): Long {
     require(interval.isPositive()) { "interval($interval): give a time above 0" }
-    val failedBefore = readErrors()
     var rounds = 0
     while (true) {
         // First the failures: an operation that fails behind the ones that the caller waits for does not count.
-        val failed = readErrors() - failedBefore
+        val failed = readErrors() - failuresBefore
         val value = read()
         if (value.toULong() >= least.toULong()) return value
         if (failed != 0L) throw CountedFailureException(describe(), failed)

@@ -61,8 +61,7 @@ public fun AsyncQueuePair<SharedQueueVerbs>.connect(
 /**
  * Connects to the [XrcReceiveQueuePair] at the other end of a TCP connection, where `connectOver` is called on it. The
  * note of the other end can tell the numbers of its queues: [AsyncReceiveQueue.remote]. Otherwise as `connectOver` of
- * an
- * RC queue pair.
+ * an RC queue pair.
  */
 public suspend fun AsyncQueuePair<SharedQueueVerbs>.connectOver(
     socket: SocketChannel,

@@ -84,6 +84,42 @@ private class Incast(
 /** Checks congestion control over networks that mark packets, in virtual time. */
 class CongestionSpec :
     FunSpec({
+        test("should count as waiting what has arrived, and not what is on its way") {
+            Incast(EmbeddedFabric.virtual(1), 1).use { incast ->
+                incast.fabric.setFaults(Faults.NONE.slowReceiver(1_000_000).delay(Duration.ofMillis(1)).markingFrom(64))
+                incast.run(Duration.ofMillis(20))
+                incast.fabric.longestQueue(incast.target) shouldBeLessThan 256
+                incast.sum("np_ecn_marked_roce_packets") shouldBe 0
+            }
+        }
+
+        test("should take a receiver of more than a packet in a nanosecond for one of that rate") {
+            Incast(EmbeddedFabric.virtual(1), 1).use { incast ->
+                incast.fabric.setFaults(Faults.NONE.slowReceiver(2_000_000_000))
+                incast.run(Duration.ofMillis(1))
+                incast.done[0] shouldBeGreaterThan 10
+            }
+        }
+
+        test("should answer reads at once when the network no longer marks, whatever the rate was") {
+            EmbeddedFabric.virtual(1).use { fabric ->
+                val a = End(fabric.addDevice(), RC, MESSAGE)
+                val b = End(fabric.addDevice(), RC, MESSAGE)
+                a.qp.connect(b.qp.endpoint(SMALL), SMALL)
+                b.qp.connect(a.qp.endpoint(SMALL), SMALL)
+                fabric.setFaults(Faults.NONE.marking(1.0))
+                repeat(20) { a.post { read(1, b.mr.remote()).into(a.mr.slice()).signaled() } }
+                fabric.clock().advance(Duration.ofMillis(5))
+                fabric.setFaults(Faults.NONE)
+                repeat(3) { a.post { read(1, b.mr.remote()).into(a.mr.slice()).signaled() } }
+                fabric.clock().advance(Duration.ofSeconds(5))
+                val batch = WorkCompletions(64)
+                a.cq.poll(batch) shouldBe 23
+                repeat(23) { batch.get(it).status() shouldBe SUCCESS }
+                listOf(a, b).forEach(End::close)
+            }
+        }
+
         test("should keep the queue of a receiver short, drop nothing, and share its rate") {
             Incast(EmbeddedFabric.virtual(1), 4).use { incast ->
                 incast.fabric.setFaults(BOTTLENECK.markingFrom(32))

@@ -4,8 +4,8 @@ import kotlinx.coroutines.CoroutineScope
 import org.kverbs.attributes.ConnectOptions
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.RcVerbs
+import org.kverbs.dsl.ReceiveVerbs
 import org.kverbs.dsl.Transport
-import org.kverbs.dsl.Verbs
 import org.kverbs.embedded.DeviceLimits
 import org.kverbs.embedded.Faults
 import org.kverbs.embedded.Semantics
@@ -91,7 +91,7 @@ public fun connectedCoroutines(
  *
  * @throws AssertionError if a resource leaked, memory was misused, or the timeout passed
  */
-public fun <V : Verbs> connectedCoroutines(
+public fun <V : ReceiveVerbs> connectedCoroutines(
     transport: Transport<V>,
     faults: Faults = Faults.NONE,
     seed: Long = 1,

@@ -24,9 +24,9 @@ import org.kverbs.dsl.MiB
 import org.kverbs.dsl.REMOTE_ATOMIC
 import org.kverbs.dsl.REMOTE_READ
 import org.kverbs.dsl.REMOTE_WRITE
+import org.kverbs.dsl.ReceiveVerbs
 import org.kverbs.dsl.Transport
 import org.kverbs.dsl.UD
-import org.kverbs.dsl.Verbs
 import org.kverbs.dsl.memoryRegion
 import kotlin.time.Duration
 
@@ -39,7 +39,7 @@ private const val ROOM = 65_536
  * Holds one end of [connectedCoroutines]: an open device, a queue pair in RTS whose operations suspend, and [memory]
  * that the other end may read, write and change by atomics, as far as [V] can. For the coroutines of the block.
  */
-public class CoroutinePeer<out V : Verbs> internal constructor(
+public class CoroutinePeer<out V : ReceiveVerbs> internal constructor(
     /** The open device. */
     public val context: Context,
     private val transport: Transport<V>,

@@ -12,10 +12,10 @@ import kotlinx.coroutines.yield
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.coroutines.send
 import org.kverbs.coroutines.write
+import org.kverbs.dsl.ReceiveVerbs
 import org.kverbs.dsl.Transport
 import org.kverbs.dsl.UC
 import org.kverbs.dsl.UD
-import org.kverbs.dsl.Verbs
 import org.kverbs.dsl.get
 import org.kverbs.embedded.Faults
 import java.lang.foreign.ValueLayout.JAVA_LONG
@@ -27,7 +27,7 @@ class TransportSpec :
     FunSpec({
         val ping = "ping".encodeToByteArray()
 
-        for ((transport, type) in mapOf<Transport<Verbs>, QueuePairType>(
+        for ((transport, type) in mapOf<Transport<ReceiveVerbs>, QueuePairType>(
             UC to QueuePairType.UC,
             UD to QueuePairType.UD,
         )) {

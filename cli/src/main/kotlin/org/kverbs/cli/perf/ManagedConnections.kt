@@ -84,7 +84,10 @@ internal class ManagedConnections(
         return if (isOurs) address else wire.localAddress
     }
 
-    override fun close() = connections.forEach { it.close() }
+    override fun close() {
+        val failures = connections.mapNotNull { runCatching { it.close() }.exceptionOrNull() }
+        failures.firstOrNull()?.let { throw it }
+    }
 
     private companion object {
         const val PLACE = "cm"

@@ -68,7 +68,8 @@ internal class Perf(
                         run(far, it, leads = false, object : PerfListener {})
                     }
                     server.complete(Unit)
-                } catch (e: Exception) {
+                } catch (e: Throwable) {
+                    // An Error too, or else the other end would wait for ever.
                     port.completeExceptionally(e)
                     server.completeExceptionally(e)
                 }

@@ -31,7 +31,7 @@ internal class PerfDevices private constructor(
             if (near == null) throw DeviceNotFoundException(asked(options), devices.map { it.name() })
             val isAlone = options.peer !is Peer.Own
             if (isAlone) return PerfDevices(near, null)
-            val isChosen = options.device != null || options.transport == null && !Venue.isEmbedded(near)
+            val isChosen = options.device != null || (options.transport == null && !Venue.isEmbedded(near))
             return PerfDevices(near, if (isChosen) near else devices.filter(Venue::isEmbedded).last())
         }
 

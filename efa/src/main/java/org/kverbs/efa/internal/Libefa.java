@@ -19,8 +19,8 @@ public final class Libefa {
     public static final String QUERY_DEVICE = "efadv_query_device";
 
     private static final String OTHER_DRIVER =
-            "The driver efa has it since rdma-core 26, for the Elastic Fabric Adapter of Amazon EC2, and this device has"
-                    + " another driver or an older library.";
+            "The driver efa has it since rdma-core 26, for the Elastic Fabric Adapter of Amazon EC2, and this device"
+                    + " has another driver or an older library.";
 
     private final DriverLibrary library;
 

@@ -123,13 +123,18 @@ final class FaultyPath implements PacketSink {
 
     /** Returns the time in which a slow receiver takes a packet, in nanoseconds. */
     private long each() {
-        return 1_000_000_000L / faults.packetsPerSecond();
+        return Math.max(1, 1_000_000_000L / faults.packetsPerSecond());
+    }
+
+    /** Returns when a packet that is sent now arrives at the soonest. */
+    private long soonest() {
+        return target.engine.now() + SHORTEST + faults.minDelay().toNanos();
     }
 
     /** Tells whether the network marks the next packet for congestion. */
     private boolean marks() {
         return faults.markingFrom() > 0 && faults.packetsPerSecond() > 0
-                && queue.waiting(target.engine.now(), each()) >= faults.markingFrom()
+                && queue.waiting(soonest(), each()) >= faults.markingFrom()
                 || faults.marking() > 0 && network.random.nextDouble() < faults.marking();
     }
 

@@ -10,9 +10,9 @@ final class ReceiverQueue {
     /** The most packets that waited at once. */
     private int longest;
 
-    /** Returns how many packets wait for a receiver that takes one in {@code each} nanoseconds. */
-    int waiting(long now, long each) {
-        return (int) Math.max(0, (busyUntil - now) / each);
+    /** Returns how many packets wait at a time for a receiver that takes one in {@code each} nanoseconds. */
+    int waiting(long time, long each) {
+        return (int) Math.max(0, (busyUntil - time) / each);
     }
 
     /**
@@ -20,11 +20,12 @@ final class ReceiverQueue {
      * full.
      */
     long add(long now, long delay, long each) {
-        if (busyUntil - now > each * Faults.QUEUE) {
+        long arrival = now + delay;
+        if (busyUntil - arrival > each * Faults.QUEUE) {
             return -1;
         }
-        busyUntil = Math.max(busyUntil, now + delay) + each;
-        longest = Math.max(longest, waiting(now, each));
+        busyUntil = Math.max(busyUntil, arrival) + each;
+        longest = Math.max(longest, waiting(arrival, each));
         return busyUntil - now;
     }
 

@@ -6,9 +6,9 @@ import java.util.Locale;
  * Lists the counters of a device. Each has the name that a Linux driver gives it in {@code /sys/class/infiniband}. Most
  * names are those of Soft-RoCE ({@code rxe}). The names {@code rx_icrc_encapsulated}, {@code local_ack_timeout_err},
  * {@code out_of_buffer}, those of congestion ({@code np_} and {@code rp_}) and of refused accesses are from mlx5,
- * {@code retrans_pkts} is from efa, {@code bad_pkey_cntr} and {@code qkey_viol_cntr} are from {@code struct ibv_port_attr}, and names that begin with {@code
- * port_} are from InfiniBand itself. The names that begin with {@code page_} are those that mlx5 counts for each region
- * ({@code rdma statistic}).
+ * {@code retrans_pkts} is from efa, {@code bad_pkey_cntr} and {@code qkey_viol_cntr} are from {@code struct
+ * ibv_port_attr}, and names that begin with {@code port_} are from InfiniBand itself. The names that begin with {@code
+ * page_} are those that mlx5 counts for each region ({@code rdma statistic}).
  */
 public enum Counter {
     /** Packets sent, including repeated ones. A message that goes from memory to memory counts as its packets. */

@@ -226,7 +226,7 @@ final class AnswerQueue extends Event {
                 size--;
             }
         }
-        if (size > 0 && copies) {
+        if (size > 0 && copies && qp.pacer.answerWait() == 0) {
             if (!rests) {
                 rests = true;
                 qp.hca.engine.later(nextStep);

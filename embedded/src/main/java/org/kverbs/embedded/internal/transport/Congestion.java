@@ -12,8 +12,8 @@ import org.kverbs.embedded.internal.wire.Packet;
  * (CNP). As their sender it cuts its rate at each notification, and raises it again while none comes.
  *
  * <p>The times and the shares are those of the paper. Its steps are for links of 40 Gb/s; here they are the same part
- * of the port's rate. A period has at least {@value #LEAST_PACKETS} packets, so that a slow network can answer within it.
- * Without marks there are no notifications, and all of this costs nothing.
+ * of the port's rate. A period has at least {@value #LEAST_PACKETS} packets, so that a slow network can answer within
+ * it. Without marks there are no notifications, and all of this costs nothing.
  */
 final class Congestion {
 

@@ -3,6 +3,7 @@ package org.kverbs.embedded.internal.transport;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.security.GeneralSecurityException;
+import java.util.Arrays;
 import java.util.BitSet;
 import javax.crypto.Cipher;
 import javax.crypto.spec.GCMParameterSpec;
@@ -75,11 +76,20 @@ public final class EspAction {
         begin();
     }
 
-    /** Changes the action for all its rules. */
+    /**
+     * Changes the action for all its rules. With the same key and window the packets that came stay known: whoever has
+     * recorded them could send them again.
+     */
     public void modify(Association changed) {
+        boolean isSame = Arrays.equals(association.key, changed.key)
+                && Arrays.equals(association.salt, changed.salt)
+                && association.window == changed.window
+                && association.isExtended == changed.isExtended;
         association = changed;
         key = new SecretKeySpec(changed.key, "AES");
-        begin();
+        if (!isSame) {
+            begin();
+        }
     }
 
     private void begin() {
@@ -148,7 +158,7 @@ public final class EspAction {
         long top = Math.max(0, next - 1);
         long bottom = top - window + 1;
         long candidate = (top & ~0xffff_ffffL) | low;
-        if (candidate < bottom) {
+        if (candidate < bottom && candidate <= Long.MAX_VALUE - (1L << Integer.SIZE)) {
             return candidate + (1L << Integer.SIZE);
         }
         boolean fitsBelow = candidate - (1L << Integer.SIZE) >= Math.max(0, bottom);
