@@ -210,12 +210,6 @@ private fun sealed(
     return ipv4("198.51.100.7", ESP, header + vector + cipher.doFinal(text))
 }
 
-private fun End.transmit(frame: ByteArray) {
-    mr.put(frame, 8_192)
-    post { send(77).from(mr.slice(8_192, frame.size.toLong())).signaled() }
-    cq.takeOne().shouldBeDone(77, SEND, qp)
-}
-
 private fun End.shouldReach(
     receiver: End,
     frame: ByteArray,

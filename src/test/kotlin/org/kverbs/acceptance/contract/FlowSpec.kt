@@ -355,7 +355,7 @@ private fun Bench.received(
     return matched == 1
 }
 
-private fun refusalOf(
+internal fun refusalOf(
     errno: String,
     call: () -> Unit,
 ): String {

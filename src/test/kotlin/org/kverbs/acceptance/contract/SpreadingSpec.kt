@@ -161,7 +161,7 @@ internal class SpreadingSpec :
     })
 
 /** A frame with the hashes that Microsoft's specification of receive side scaling has for it. */
-private class Vector(
+internal class Vector(
     val source: String,
     val sourcePort: Int,
     val destination: String,
@@ -184,7 +184,7 @@ private class Vector(
     override fun toString() = "$source:$sourcePort -> $destination:$destinationPort"
 }
 
-private val VECTORS =
+internal val VECTORS =
     listOf(
         Vector("66.9.149.187", 2794, "161.142.100.80", 1766, 0x323e8fc2, 0x51ccc178),
         Vector("199.92.111.2", 14230, "65.69.140.83", 4739, 0xd718262a, 0xc626b0ea),

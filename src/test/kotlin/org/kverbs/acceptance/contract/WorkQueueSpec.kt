@@ -290,12 +290,3 @@ private fun checkSequence(frame: ByteArray): ByteArray {
     val sum = CRC32().apply { update(frame) }.value
     return ByteArray(4) { (sum shr 8 * it).toByte() }
 }
-
-private fun refusalOf(
-    errno: String,
-    call: () -> Unit,
-): String {
-    val refusal = shouldThrow<RdmaSystemException> { call() }
-    withClue(refusal.message) { refusal.errnoName() shouldBe errno }
-    return refusal.message.orEmpty()
-}
