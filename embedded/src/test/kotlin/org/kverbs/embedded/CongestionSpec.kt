@@ -160,7 +160,7 @@ class CongestionSpec :
                 incast.fabric.faultsInjected() shouldBe 0
                 withClue(incast.done.toList()) {
                     incast.done.sum() shouldBeInRange MOST * 7 / 10..MOST
-                    incast.done.min() * 2 shouldBeGreaterThan incast.done.max()
+                    incast.done.min() * 4 shouldBeGreaterThan incast.done.max() // a deep cut would leave a tenth
                 }
             }
         }

@@ -78,6 +78,10 @@ internal class FlowReaderSpec :
                 withClue("counters that are none") {
                     made(rule(part(IbvFlowSpecType.IBV_FLOW_SPEC_ACTION_COUNT, 16))) shouldBe NO
                 }
+                made(rule(part(IbvFlowSpecType.IBV_FLOW_SPEC_ESP, 24))) shouldBeGreaterThan 0
+                withClue("an action that is none") {
+                    made(rule(part(IbvFlowSpecType.IBV_FLOW_SPEC_ACTION_HANDLE, 16))) shouldBe NO
+                }
                 withClue("a default rule with matches") {
                     made(
                         rule(part(IbvFlowSpecType.IBV_FLOW_SPEC_UDP, 16), type = IbvFlowAttrType.IBV_FLOW_ATTR_SNIFFER),
@@ -90,11 +94,9 @@ internal class FlowReaderSpec :
                 }
                 val unknown =
                     listOf(
-                        IbvFlowSpecType.IBV_FLOW_SPEC_ESP,
                         IbvFlowSpecType.IBV_FLOW_SPEC_GRE,
                         IbvFlowSpecType.IBV_FLOW_SPEC_MPLS,
                         IbvFlowSpecType.IBV_FLOW_SPEC_ACTION_TAG,
-                        IbvFlowSpecType.IBV_FLOW_SPEC_ACTION_HANDLE,
                         IbvFlowSpecType.IBV_FLOW_SPEC_VXLAN_TUNNEL or IbvFlowSpecType.IBV_FLOW_SPEC_INNER,
                         0x7777,
                     )
