@@ -26,13 +26,9 @@ public class Posting extends OnNullDevice {
     private MemorySlice slice;
     private final SendRequests prebuilt = new SendRequests();
     private long id;
-    // In fields: a lambda is an object, which the JIT does not always remove.
-    private final Consumer<SendRequests> one = list -> encode(list, id++);
-    private final Consumer<SendRequests> sixteen = list -> {
-        for (int i = 0; i < LIST; i++) {
-            encode(list, i);
-        }
-    };
+    // In fields, since such a reference is an object, which the JIT does not always remove.
+    private Consumer<SendRequests> one;
+    private Consumer<SendRequests> sixteen;
 
     /** Opens the device and makes a queue pair. */
     @Setup
@@ -42,6 +38,8 @@ public class Posting extends OnNullDevice {
         CompletionQueue cq = context.completionQueue(256);
         qp = pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, cq));
         slice = pd.memoryRegion(4096, AccessFlag.LOCAL_WRITE).slice(0, 64);
+        one = this::encodeOne;
+        sixteen = this::encodeSixteen;
         prebuilt.write(1, 0x1000, 7).from(slice).signaled();
     }
 
@@ -61,6 +59,16 @@ public class Posting extends OnNullDevice {
     @Benchmark
     public void writeList() {
         qp.postWith(sixteen);
+    }
+
+    private void encodeOne(SendRequests list) {
+        encode(list, id++);
+    }
+
+    private void encodeSixteen(SendRequests list) {
+        for (int i = 0; i < LIST; i++) {
+            encode(list, i);
+        }
     }
 
     private void encode(SendRequests list, long workRequestId) {
