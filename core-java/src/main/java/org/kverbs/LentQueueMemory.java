@@ -6,6 +6,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.Refusal;
 import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.QueueMemory;
 
 /** What a driver has of a program's {@link DomainAllocator}. The memory stays reachable until the driver frees it. */
@@ -57,11 +58,21 @@ final class LentQueueMemory implements QueueMemory {
                             + " %s.")
                     .formatted(size, alignment, wrong));
         }
-        memory.asSlice(0, size).fill((byte) 0);
-        if (lent.putIfAbsent(memory.address(), memory) != null) {
+        long address = memory.address();
+        if (lent.putIfAbsent(address, memory) != null) {
             return refuse("The allocator of the parent domain gave memory that the driver has already.");
         }
-        return memory.address();
+        boolean isCleared = false;
+        try {
+            memory.asSlice(0, size).fill((byte) 0);
+            Memory.throwPending(); // of a mapped file that was cut
+            isCleared = true;
+        } finally {
+            if (!isCleared) {
+                lent.remove(address);
+            }
+        }
+        return address;
     }
 
     private static @Nullable String wrongWith(MemorySegment memory, long size, long alignment) {

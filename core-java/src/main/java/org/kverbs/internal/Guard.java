@@ -122,11 +122,11 @@ public final class Guard {
         long self = owner;
         streak = self == last ? streak + 1 : 0;
         last = self;
+        Bias next = streak >= neededStreak && ProcessFence.isAvailable() ? newBias(self) : null;
         owner = 0;
-        if (streak >= neededStreak && ProcessFence.isAvailable()) {
+        if (next != null) {
             streak = 0;
             neededStreak = Math.min(neededStreak * STREAK_GROWTH, LONGEST_STREAK);
-            Bias next = new Bias(self);
             STATE.setVolatile(this, BIASED);
             bias = next; // last, since from now on another thread can remove it and set the state
             if (closing) {
@@ -134,6 +134,14 @@ public final class Guard {
             }
         } else {
             STATE.setRelease(this, FREE);
+        }
+    }
+
+    private static @Nullable Bias newBias(long thread) {
+        try {
+            return new Bias(thread);
+        } catch (VirtualMachineError e) { // no heap or stack is left: the thread goes on without a bias
+            return null;
         }
     }
 
