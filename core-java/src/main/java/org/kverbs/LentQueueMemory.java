@@ -26,16 +26,17 @@ final class LentQueueMemory implements QueueMemory {
         try {
             return ask(size, alignment, resourceType);
         } catch (Throwable e) { // no exception can pass through the driver
-            report("The allocator of a parent domain failed.", e);
-            return refuse("The allocator of the parent domain failed: " + text(e));
+            return refuse(e);
         }
     }
 
-    private static String text(Throwable e) {
+    /** Refuses without an exception of its own, also if the text of the exception throws, or no heap is left for it. */
+    private static long refuse(Throwable e) {
+        report("The allocator of a parent domain failed.", e);
         try {
-            return e.toString();
-        } catch (Throwable unspeakable) { // of an exception whose text throws
-            return e.getClass().getName();
+            return refuse("The allocator of the parent domain failed: " + e);
+        } catch (Throwable unspeakable) {
+            return 0;
         }
     }
 
@@ -101,12 +102,11 @@ final class LentQueueMemory implements QueueMemory {
 
     @Override
     public void free(long address, long resourceType) {
-        MemorySegment memory = lent.remove(address);
-        if (memory == null) {
-            return;
-        }
         try {
-            allocator.free(memory, resourceType);
+            MemorySegment memory = lent.remove(address);
+            if (memory != null) {
+                allocator.free(memory, resourceType);
+            }
         } catch (Throwable e) {
             report("The allocator of a parent domain failed to free memory.", e);
         }

@@ -381,10 +381,11 @@ public final class SendRequests {
             throw new IllegalArgumentException(window.describe()
                     + " can't be bound by a work request: call its bind()");
         }
+        long region = bound.region().handle(); // before the request begins: a null slice leaves the list as it is
         long request = requests.addSend(workRequestId, IbvWrOpcode.IBV_WR_BIND_MW);
         Memory.putLong(request + IbvSendWr.BIND_MW_MW, window.handle());
         Memory.putInt(request + IbvSendWr.BIND_MW_RKEY, rkey);
-        Memory.putLong(request + IbvSendWr.BIND_MW_BIND_INFO_MR, bound.region().handle());
+        Memory.putLong(request + IbvSendWr.BIND_MW_BIND_INFO_MR, region);
         Memory.putLong(request + IbvSendWr.BIND_MW_BIND_INFO_ADDR, bound.address());
         Memory.putLong(request + IbvSendWr.BIND_MW_BIND_INFO_LENGTH, bound.length());
         Memory.putInt(request + IbvSendWr.BIND_MW_BIND_INFO_MW_ACCESS_FLAGS, access);
@@ -443,8 +444,10 @@ public final class SendRequests {
     }
 
     private SendRequests inline(MemorySegment memory, long offset, long length) {
+        request();
+        long copy = inlineArea.copy(memory, offset, length); // before the flag: without bytes it would send none
         flag(IbvSendFlags.IBV_SEND_INLINE);
-        requests.addEntry(inlineArea.copy(memory, offset, length), (int) length, 0);
+        requests.addEntry(copy, (int) length, 0);
         return this;
     }
 
@@ -457,8 +460,10 @@ public final class SendRequests {
 
     /** Adds the bytes of an array that the request carries inline; see {@link #inline(MemorySegment)}. */
     public SendRequests inline(byte[] bytes) {
+        request();
+        long copy = inlineArea.copy(bytes);
         flag(IbvSendFlags.IBV_SEND_INLINE);
-        requests.addEntry(inlineArea.copy(bytes), bytes.length, 0);
+        requests.addEntry(copy, bytes.length, 0);
         return this;
     }
 

@@ -19,6 +19,7 @@ import org.kverbs.NullVerbs.onNullDevice
 import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.internal.abi.IbvSendWr
 import org.kverbs.internal.memory.Memory
+import java.lang.foreign.Arena
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 
 /**
@@ -81,6 +82,15 @@ class SendRequestsSpec :
             }
             shouldThrow<IndexOutOfBoundsException> { requests.completionOpcode(requests.size()) }.message shouldBe
                 "request ${requests.size()} is not in the list, which has ${requests.size()}, numbered from 0"
+        }
+
+        test("should leave a request as it was if inline bytes cannot be copied") {
+            val gone = Arena.ofConfined().use { it.allocate(8) }
+            val requests = SendRequests().send(1)
+            shouldThrow<IllegalStateException> { requests.inline(gone) }
+            val found = requests.follow().single()
+            found.int(IbvSendWr.SEND_FLAGS) shouldBe 0
+            found.entries shouldBe emptyList()
         }
 
         test("should copy inline bytes, and gather them in order") {

@@ -68,6 +68,23 @@ internal class DatagramSpec :
             b.cq.shouldStayEmpty()
         }
 
+        case("should give a queue pair the datagram that it gathers for itself", DATAGRAM) {
+            val end = end(UD)
+            end.qp.activate(ConnectOptions.DEFAULTS)
+            val self = end.qp.addressHandle(end.qp.endpoint(), ConnectOptions.DEFAULTS)
+            end.mr.put(pattern(100), 8_192)
+            end.qp.postReceive(7, end.mr.slice(0, 1_024))
+            end.post {
+                send(1)
+                    .from(end.mr.slice(8_192, 60))
+                    .from(end.mr.slice(8_252, 40))
+                    .to(self, end.qp.number(), QKEY)
+                    .signaled()
+            }
+            end.cq.take(2).map { it.workRequestId() }.toSet() shouldBe setOf(1L, 7L)
+            end.mr.bytes(100, GRH_BYTES) shouldBe pattern(100)
+        }
+
         case("should drop a datagram whose Q_Key is wrong, and one for which there is no receive", DATAGRAM) {
             val link = linked(UD)
             val (a, b) = link

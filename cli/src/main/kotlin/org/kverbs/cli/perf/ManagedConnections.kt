@@ -54,7 +54,7 @@ internal class ManagedConnections(
             require(word == PLACE) { "it begins with another word" }
             InetSocketAddress(InetAddress.ofLiteral(address), port.toInt())
         } catch (e: RuntimeException) {
-            throw PerfException("the server told no address of its connection manager: ${e.message}", e)
+            throw PerfException("the server told no address of its connection manager", e)
         }
 
     private fun answer(

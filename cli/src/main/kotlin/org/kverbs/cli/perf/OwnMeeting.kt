@@ -41,7 +41,7 @@ internal class OwnMeeting(
             val (endpoint, memory, reads) = words
             Meeting.Place(QueuePairEndpoint.parse(endpoint), RemoteMemory.parse(memory), reads.toInt())
         } catch (e: RuntimeException) {
-            throw PerfException("the peer's address is ${shown(text)}: ${e.message}", e)
+            throw PerfException("the peer's address is ${shown(text)}: ${shown(e.message.orEmpty())}", e)
         }
     }
 
@@ -65,7 +65,9 @@ internal class OwnMeeting(
     override fun report(ours: PerfRow?): PerfRow? {
         wire.writeLine("$REPORT ${ours?.toLine() ?: NOTHING}")
         val text = read(REPORT, isPatient = true)
-        return if (text == NOTHING) null else PerfRow.parse(text) ?: throw stranger(text)
+        if (text == NOTHING) return null
+        val isLatency = rules.getValue("test").endsWith("-lat")
+        return PerfRow.parse(text)?.takeIf { (it is PerfRow.Latency) == isLatency } ?: throw stranger(text)
     }
 
     override fun part() = step("done")

@@ -89,7 +89,7 @@ internal sealed interface PerfRow {
         /** Reads a line of [toLine]; null if the text is none. */
         fun parse(line: String): PerfRow? {
             val words = line.split(' ')
-            val figures = words.drop(3).map { it.toDoubleOrNull() ?: return null }
+            val figures = words.drop(3).map { word -> word.toDoubleOrNull()?.takeIf { it.isFinite() } ?: return null }
             val size = words.getOrNull(1)?.toIntOrNull() ?: return null
             val count = words.getOrNull(2)?.toLongOrNull() ?: return null
             return when {

@@ -29,14 +29,19 @@ internal class Wire(
     private var goneSince: TimeSource.Monotonic.ValueTimeMark? = null
 
     init {
-        channel.configureBlocking(false)
-        // A machine that is gone says nothing: the operating system asks it.
-        channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true)
-        channel.setOption(StandardSocketOptions.TCP_NODELAY, true)
-        channel.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, ASKING_SECONDS)
-        channel.setOption(ExtendedSocketOptions.TCP_KEEPINTERVAL, ASKING_SECONDS)
-        channel.setOption(ExtendedSocketOptions.TCP_KEEPCOUNT, 3)
-        channel.register(selector, SelectionKey.OP_READ)
+        try {
+            channel.configureBlocking(false)
+            // A machine that is gone says nothing: the operating system asks it.
+            channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true)
+            channel.setOption(StandardSocketOptions.TCP_NODELAY, true)
+            channel.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, ASKING_SECONDS)
+            channel.setOption(ExtendedSocketOptions.TCP_KEEPINTERVAL, ASKING_SECONDS)
+            channel.setOption(ExtendedSocketOptions.TCP_KEEPCOUNT, 3)
+            channel.register(selector, SelectionKey.OP_READ)
+        } catch (e: IOException) {
+            close()
+            throw e
+        }
     }
 
     /** The address of this machine by which the peer is reached. */

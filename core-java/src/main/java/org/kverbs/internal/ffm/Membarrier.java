@@ -25,7 +25,14 @@ final class Membarrier {
         }
         MemorySegment syscall = found.get();
         if (Downcalls.call(syscall, number, REGISTER_PRIVATE_EXPEDITED, 0) == 0) {
-            ProcessFence.install(() -> Downcalls.call(syscall, number, PRIVATE_EXPEDITED, 0));
+            ProcessFence.install(() -> run(syscall, number));
+        }
+    }
+
+    private static void run(MemorySegment syscall, long number) {
+        if (Downcalls.call(syscall, number, PRIVATE_EXPEDITED, 0) != 0) {
+            throw new IllegalStateException("the kernel refused membarrier after it had registered the process for it: a"
+                    + " filter of system calls that was set meanwhile must permit membarrier");
         }
     }
 

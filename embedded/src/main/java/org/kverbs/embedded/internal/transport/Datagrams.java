@@ -24,8 +24,10 @@ final class Datagrams {
     final OneWaySends sends;
     private final Packet packet = new Packet(0);
     private final ReceiveQueue.Receive receive;
-    /** Holds a global routing header, or a gathered payload. */
+    /** Holds a gathered payload. */
     private final MemorySegment staging;
+    /** Holds a global routing header: a message can come from the staging of the queue pair that receives it. */
+    private final MemorySegment header;
     private boolean hasReceive;
     private int psn;
 
@@ -33,7 +35,9 @@ final class Datagrams {
         this.qp = qp;
         this.sends = new OneWaySends(qp, this::send);
         this.receive = new ReceiveQueue.Receive(maxEntries);
-        this.staging = qp.type == IbvQpType.IBV_QPT_UD ? Arena.ofAuto().allocate(4096, 8) : MemorySegment.NULL;
+        boolean isUsed = qp.type == IbvQpType.IBV_QPT_UD;
+        this.staging = isUsed ? Arena.ofAuto().allocate(4096, 8) : MemorySegment.NULL;
+        this.header = isUsed ? Arena.ofAuto().allocate(IbvGrh.SIZE, 8) : MemorySegment.NULL;
     }
 
     void start(int firstPsn) {
@@ -151,9 +155,9 @@ final class Datagrams {
     }
 
     private boolean write(Packet from) {
-        Grh.write(from, staging.address());
+        Grh.write(from, header.address());
         return receive.isWritable(qp)
-                && receive.write(0, staging.address(), IbvGrh.SIZE, qp)
+                && receive.write(0, header.address(), IbvGrh.SIZE, qp)
                 && receive.write(IbvGrh.SIZE, from.payload, from.payloadLength, qp);
     }
 }

@@ -77,18 +77,20 @@ public final class EspAction {
     }
 
     /**
-     * Changes the action for all its rules. With the same key and window the packets that came stay known: whoever has
-     * recorded them could send them again.
+     * Changes the action for all its rules. With the same key the numbers go on where they are, or at the given start if
+     * that is later: whoever has recorded the packets before could send them again.
      */
     public void modify(Association changed) {
-        boolean isSame = Arrays.equals(association.key, changed.key)
+        boolean hasSameKey = Arrays.equals(association.key, changed.key)
                 && Arrays.equals(association.salt, changed.salt)
-                && association.window == changed.window
                 && association.isExtended == changed.isExtended;
+        boolean goesOn = hasSameKey && association.window == changed.window && changed.start <= next;
+        long reached = next;
         association = changed;
         key = new SecretKeySpec(changed.key, "AES");
-        if (!isSame) {
+        if (!goesOn) {
             begin();
+            next = hasSameKey ? Math.max(reached, next) : next;
         }
     }
 

@@ -85,8 +85,10 @@ final class GroupSockets {
 
     /** Takes the packets of all groups. */
     void take(SocketReceiver receiver) {
-        for (int i = 0; i < groups.size(); i++) {
-            Group group = groups.get(i);
+        if (groups.isEmpty()) {
+            return;
+        }
+        for (Group group : groups) { // a copy: another thread can leave a group meanwhile
             receiver.take(group.channel, group.peer);
         }
     }
