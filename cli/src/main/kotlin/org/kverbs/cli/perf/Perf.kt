@@ -90,7 +90,13 @@ internal class Perf(
     }
 
     private fun serverFailure(server: CompletableFuture<Unit>): Throwable? =
-        if (server.isCompletedExceptionally) server.exceptionNow().takeIf { it is RdmaException || it is Error } else null
+        if (server.isCompletedExceptionally) {
+            server.exceptionNow().takeIf {
+                it is RdmaException || it is Error
+            }
+        } else {
+            null
+        }
 
     private companion object {
         const val LAST_WORDS_MILLIS = 2000L
