@@ -34,9 +34,17 @@ final class LentQueueMemory implements QueueMemory {
     private static long refuse(Throwable e) {
         report("The allocator of a parent domain failed.", e);
         try {
-            return refuse("The allocator of the parent domain failed: " + e);
+            return refuse("The allocator of the parent domain failed: " + text(e));
         } catch (Throwable unspeakable) {
             return 0;
+        }
+    }
+
+    private static String text(Throwable e) {
+        try {
+            return e.toString();
+        } catch (Throwable unspeakable) {
+            return e.getClass().getName();
         }
     }
 

@@ -31,8 +31,8 @@ final class Membarrier {
 
     private static void run(MemorySegment syscall, long number) {
         if (Downcalls.call(syscall, number, PRIVATE_EXPEDITED, 0) != 0) {
-            throw new IllegalStateException("the kernel refused membarrier after it had registered the process for it: a"
-                    + " filter of system calls that was set meanwhile must permit membarrier");
+            throw new IllegalStateException("the kernel refused membarrier after it had registered the process for"
+                    + " it: a filter of system calls that was set meanwhile must permit membarrier");
         }
     }
 

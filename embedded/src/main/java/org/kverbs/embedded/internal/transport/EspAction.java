@@ -77,8 +77,8 @@ public final class EspAction {
     }
 
     /**
-     * Changes the action for all its rules. With the same key the numbers go on where they are, or at the given start if
-     * that is later: whoever has recorded the packets before could send them again.
+     * Changes the action for all its rules. With the same key the numbers go on where they are, or at the given start
+     * if that is later: whoever has recorded the packets before could send them again.
      */
     public void modify(Association changed) {
         boolean hasSameKey = Arrays.equals(association.key, changed.key)
