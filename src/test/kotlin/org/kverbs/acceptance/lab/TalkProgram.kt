@@ -20,6 +20,7 @@ internal class TalkProgram(
     private val client: (address: String, port: Int) -> List<String>,
 ) {
     val usesDatagrams: Boolean get() = name.startsWith("udaddy")
+    val isOfPyverbs: Boolean get() = name.endsWith(OF_PYVERBS)
 
     fun port(): Int = ownPort ?: freePort()
 
