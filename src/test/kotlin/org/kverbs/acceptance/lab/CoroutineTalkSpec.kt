@@ -12,7 +12,8 @@ import java.util.concurrent.TimeUnit
 internal class CoroutineTalkSpec :
     ContractSpec({
         for (program in TalkProgram.all) {
-            // Not on soft-iWARP with Pyverbs: a connection to its ucmatose failed there once with EINVAL, and why is not known.
+            // Not on soft-iWARP with Pyverbs: a connection to its ucmatose failed there once with EINVAL. The cause is
+            // not known.
             val needed = if (program.usesDatagrams || program.isOfPyverbs) arrayOf(DATAGRAM) else emptyArray()
             case("should connect to a server of ${program.name} by coroutines, talk with it, and disconnect", *needed) {
                 val port = program.port()
