@@ -2,13 +2,12 @@ package org.kverbs.cli.perf
 
 import org.kverbs.Device
 import org.kverbs.DeviceNotFoundException
-import org.kverbs.cli.pingpong.LOOPBACK
 import org.kverbs.cli.pingpong.Peer
 import org.kverbs.cli.pingpong.Transport
 import org.kverbs.cli.pingpong.UnfitOptionException
 import org.kverbs.cli.pingpong.Venue
 import org.kverbs.cli.pingpong.devices
-import org.kverbs.cli.pingpong.isHere
+import org.kverbs.cli.pingpong.peerByUdp
 
 /**
  * The devices of a measurement.
@@ -40,37 +39,11 @@ internal class PerfDevices private constructor(
 }
 
 /**
- * Returns options with which this end reaches an end in another process: the usual embedded devices reach their own
- * process only, and both ends take one that sends UDP packets at a free loopback address.
+ * Returns options with which this end reaches an end in another process.
  *
- * @throws UnfitOptionException if they ask for such a device, or for a host that a loopback address does not lead to
+ * @throws UnfitOptionException as [peerByUdp]
  */
 internal fun PerfOptions.forTwoProcesses(): PerfOptions {
-    if (transport != null || peer is Peer.Own || !Venue.isUsual()) return this
-    val devices = Device.list()
-    val wanted = (if (device == null) devices.firstOrNull() else devices.find { it.name() == device }) ?: return this
-    if (!Venue.isEmbedded(wanted)) return this
-    if (device != null) {
-        throw UnfitOptionException(
-            "--device",
-            "$device reaches devices of its own process only: leave this out, or give each end its address by " +
-                "--transport udp:ADDRESS",
-        )
-    }
-    return when (peer) {
-        is Peer.Client -> {
-            copy(transport = Transport.Udp(), peer = peer.copy(address = LOOPBACK))
-        }
-
-        is Peer.Server -> {
-            if (!isHere(peer.host)) {
-                throw UnfitOptionException(
-                    "HOST[:PORT]",
-                    "this machine has no RDMA hardware to reach ${peer.host} by: give each end its address by " +
-                        "--transport udp:ADDRESS",
-                )
-            }
-            copy(transport = Transport.Udp())
-        }
-    }
+    val other = peerByUdp(transport, device, peer) ?: return this
+    return copy(transport = Transport.Udp(), peer = other)
 }

@@ -8,16 +8,30 @@ import java.net.UnknownHostException
 internal const val LOOPBACK = "127.0.0.1"
 
 /**
- * Returns options with which this end can reach an end in another process. The default embedded devices reach only
- * their own process. Instead both ends take an embedded device that sends UDP packets, at a free loopback address.
+ * Returns options with which this end can reach an end in another process.
+ *
+ * @throws UnfitOptionException as [peerByUdp]
+ */
+internal fun PingPongOptions.forTwoTerminals(): PingPongOptions {
+    val other = peerByUdp(transport, device, peer) ?: return this
+    return copy(transport = Transport.Udp(), peer = other)
+}
+
+/**
+ * Returns the peer of an end whose device reaches only its own process. Both ends then take an embedded device that
+ * sends UDP packets, at a free loopback address. Returns null if the device of these options reaches other processes.
  *
  * @throws UnfitOptionException if they ask for such a device, or for a host that a loopback address does not lead to
  */
-internal fun PingPongOptions.forTwoTerminals(): PingPongOptions {
-    if (transport != null || peer is Peer.Own || !Venue.isUsual()) return this
+internal fun peerByUdp(
+    transport: Transport?,
+    device: String?,
+    peer: Peer,
+): Peer? {
+    if (transport != null || peer is Peer.Own || !Venue.isUsual()) return null
     val devices = Device.list()
-    val wanted = (if (device == null) devices.firstOrNull() else devices.find { it.name() == device }) ?: return this
-    if (!Venue.isEmbedded(wanted)) return this
+    val wanted = (if (device == null) devices.firstOrNull() else devices.find { it.name() == device }) ?: return null
+    if (!Venue.isEmbedded(wanted)) return null
     if (device != null) {
         throw UnfitOptionException(
             "--device",
@@ -25,22 +39,15 @@ internal fun PingPongOptions.forTwoTerminals(): PingPongOptions {
                 "--transport udp:ADDRESS",
         )
     }
-    return when (peer) {
-        is Peer.Client -> {
-            copy(transport = Transport.Udp(), peer = peer.copy(address = LOOPBACK))
-        }
-
-        is Peer.Server -> {
-            if (!isHere(peer.host)) {
-                throw UnfitOptionException(
-                    "HOST[:PORT]",
-                    "this machine has no RDMA hardware to reach ${peer.host} by: give each end its address by " +
-                        "--transport udp:ADDRESS",
-                )
-            }
-            copy(transport = Transport.Udp())
-        }
+    if (peer is Peer.Client) return peer.copy(address = LOOPBACK)
+    if (peer is Peer.Server && !isHere(peer.host)) {
+        throw UnfitOptionException(
+            "HOST[:PORT]",
+            "this machine has no RDMA hardware to reach ${peer.host} by: give each end its address by " +
+                "--transport udp:ADDRESS",
+        )
     }
+    return peer
 }
 
 /** True if the host is this machine, by a loopback address. */

@@ -78,7 +78,7 @@ public final class EspAction {
 
     /**
      * Changes the action for all its rules. With the same key the numbers go on where they are, or at the given start
-     * if that is later: whoever has recorded the packets before could send them again.
+     * if that is later. Otherwise an attacker could send recorded packets again.
      */
     public void modify(Association changed) {
         boolean hasSameKey = Arrays.equals(association.key, changed.key)
