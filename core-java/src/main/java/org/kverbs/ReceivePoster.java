@@ -24,7 +24,8 @@ final class ReceivePoster {
     private final int maxEntries;
     private final Guard guard = new Guard();
     private final MemorySegment refused = Arena.ofAuto().allocate(JAVA_LONG);
-    private final ReceiveRequests single = new ReceiveRequests();
+    private final long refusedAddress = refused.address();
+    private final ReceiveRequests single = new ReceiveRequests(1);
 
     /**
      * @param maxWr how many receives the queue takes
@@ -62,10 +63,9 @@ final class ReceivePoster {
     }
 
     private void postEntered(ReceiveRequests list) {
-        refused.set(JAVA_LONG, 0, 0); // a driver that names no request leaves the request of an earlier refusal here
         int result;
         try {
-            result = ops.postReceive(list.requests.first(), refused.address());
+            result = ops.postReceive(list.requests.first(), refusedAddress);
         } finally {
             Reference.reachabilityFence(list);
         }
@@ -76,6 +76,7 @@ final class ReceivePoster {
 
     private WorkRequestException refusal(ReceiveRequests list, int errno) {
         int index = list.requests.indexOf(refused.get(JAVA_LONG, 0));
+        refused.set(JAVA_LONG, 0, 0); // a driver that names no request would leave this one to the next refusal
         String prefix = owner instanceof QueuePair ? "max_recv_" : "max_";
         String exceeded = RequestLimits.exceededByReceive(list.requests.at(index), maxWr, maxEntries, prefix);
         if (exceeded == null) {

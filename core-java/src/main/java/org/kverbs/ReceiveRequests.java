@@ -19,10 +19,21 @@ import org.kverbs.internal.abi.IbvRecvWr;
  */
 public final class ReceiveRequests {
 
-    final WorkRequestArena requests = new WorkRequestArena(IbvRecvWr.SIZE, 2);
+    final WorkRequestArena requests;
 
     /** Makes an empty list. */
-    public ReceiveRequests() {}
+    public ReceiveRequests() {
+        this(SendRequests.CAPACITY);
+    }
+
+    /**
+     * Makes an empty list.
+     *
+     * @param capacity how many requests with one buffer each have room before the list grows
+     */
+    ReceiveRequests(int capacity) {
+        requests = new WorkRequestArena(IbvRecvWr.SIZE, capacity);
+    }
 
     /** Removes all requests. */
     public void clear() {

@@ -65,7 +65,7 @@ final class SendPoster implements Posting<SendRequests> {
     }
 
     void post(SendRequests requests) {
-        requireAll(postAll(requests), requests.size());
+        requireNone(postAll(requests), requests);
     }
 
     void postWith(Consumer<SendRequests> requests) {
@@ -83,15 +83,16 @@ final class SendPoster implements Posting<SendRequests> {
     }
 
     int tryPost(SendRequests requests) {
-        int accepted = postAll(requests);
-        if (accepted < requests.size()) {
+        int left = postAll(requests);
+        if (left > 0) {
             Refusal.forget();
         }
-        return accepted;
+        return requests.size() - left;
     }
 
+    /** Posts a list and returns how many of its requests a full queue did not take. */
     private int postAll(SendRequests requests) {
-        if (requests.size() == 0) {
+        if (requests.requests.isEmpty()) {
             return 0;
         }
         enter();
@@ -132,14 +133,11 @@ final class SendPoster implements Posting<SendRequests> {
 
     @Override
     public void finish(SendRequests list) {
-        int count = list.size();
-        int accepted;
         try {
-            accepted = postAll(list);
+            requireNone(postAll(list), list);
         } finally {
             abandon(list);
         }
-        requireAll(accepted, count);
     }
 
     /**
@@ -190,26 +188,35 @@ final class SendPoster implements Posting<SendRequests> {
         if (isAddressed) {
             requireAddresses(requests);
         }
+        int result;
+        try {
+            result = requests.hasMore
+                    ? postWithUsed(requests)
+                    : ops.postSend(requests.requests.first(), refusedAddress);
+        } finally {
+            Reference.reachabilityFence(requests);
+        }
+        return result == 0 ? 0 : left(requests, -result);
+    }
+
+    /** Posts while the handles, windows and regions that the C library reads stay open. */
+    private int postWithUsed(SendRequests requests) {
         requireOperations(requests);
         int entered = 0;
-        int result;
         try {
             for (; entered < requests.usedCount; entered++) {
                 requests.used[entered].lifetime.enter();
             }
-            // A driver that names no request leaves the request of an earlier refusal here.
-            Memory.putLong(refusedAddress, 0);
-            result = ops.postSend(requests.requests.first(), refusedAddress);
+            int result = ops.postSend(requests.requests.first(), refusedAddress);
             if (requests.binds) {
                 requests.keepKeys(result == 0 ? requests.size() : owner.isExtended() ? 0 : refusedIndex(requests));
             }
+            return result;
         } finally {
             while (entered > 0) {
                 requests.used[--entered].lifetime.exit();
             }
-            Reference.reachabilityFence(requests);
         }
-        return result == 0 ? requests.size() : accepted(requests, -result);
     }
 
     /** Refuses what the queue pair was not made for. On a device it can be a function that the driver does not have. */
@@ -221,9 +228,10 @@ final class SendPoster implements Posting<SendRequests> {
         }
     }
 
-    /** Returns how many requests the device took of a list that it took in part. Throws unless its queue is full. */
-    private int accepted(SendRequests requests, int errno) {
+    /** Returns how many requests the device left of a list that it took in part. Throws unless its queue is full. */
+    private int left(SendRequests requests, int errno) {
         int index = refusedIndex(requests);
+        Memory.putLong(refusedAddress, 0); // a driver that names no request would leave this one to the next refusal
         boolean isFull = errno == Errno.ENOMEM || errno == Errno.EAGAIN;
         String exceeded = exceeded(requests, index, isFull);
         if (exceeded != null) { // drivers answer ENOMEM to this as well, and a caller would retry without end
@@ -231,7 +239,7 @@ final class SendPoster implements Posting<SendRequests> {
             throw new WorkRequestException(call(), isFull ? Errno.EINVAL : errno, exceeded, index, requests.size());
         }
         if (isFull) {
-            return index;
+            return requests.size() - index;
         }
         throw SystemErrors.workRequest(call(), errno, index, requests.size());
     }
@@ -255,9 +263,10 @@ final class SendPoster implements Posting<SendRequests> {
         return requests.requests.indexOf(refused.get(JAVA_LONG, 0));
     }
 
-    private void requireAll(int accepted, int count) {
-        if (accepted < count) {
-            throw SystemErrors.workRequest(call(), Errno.ENOMEM, accepted, count);
+    private void requireNone(int left, SendRequests requests) {
+        if (left > 0) {
+            int count = requests.size();
+            throw SystemErrors.workRequest(call(), Errno.ENOMEM, count - left, count);
         }
     }
 

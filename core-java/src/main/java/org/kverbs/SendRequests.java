@@ -49,8 +49,16 @@ public final class SendRequests {
 
     private static final boolean SWAP = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
 
-    final WorkRequestArena requests = new WorkRequestArena(IbvSendWr.SIZE, 2);
+    /**
+     * How many requests with one buffer each have room in a new list. A list that never grows is written faster: the
+     * JIT leaves out what never happens.
+     */
+    static final int CAPACITY = 16;
+
+    final WorkRequestArena requests = new WorkRequestArena(IbvSendWr.SIZE, CAPACITY);
     private final InlineArea inlineArea = new InlineArea();
+    /** False while the list has only requests, buffers and flags; then nothing below must be looked at or cleared. */
+    boolean hasMore;
     /**
      * The address handles, windows and regions that the C library reads during a post. They must not be closed
      * meanwhile.
@@ -81,6 +89,13 @@ public final class SendRequests {
     /** Removes all requests. */
     public void clear() {
         requests.clear();
+        if (hasMore) {
+            clearMore();
+        }
+    }
+
+    private void clearMore() {
+        hasMore = false;
         inlineArea.clear();
         if (usedCount > 0) {
             Arrays.fill(used, 0, usedCount, null);
@@ -114,6 +129,7 @@ public final class SendRequests {
 
     /** Notes that the last request names a queue or needs none. */
     private void noteNamed() {
+        hasMore = true;
         if (naming == size() - 1) {
             naming++;
         }
@@ -211,6 +227,7 @@ public final class SendRequests {
         Ranges.require("header", header.byteSize(), 1, SegmentedSend.MOST);
         Ranges.require("segmentSize", segmentSize, 1, SegmentedSend.MOST);
         int length = (int) header.byteSize();
+        hasMore = true;
         long copy = inlineArea.copy(header, 0, length);
         SegmentedSend.write(
                 requests.addSend(workRequestId, IbvWrOpcode.IBV_WR_TSO), copy, length, segmentSize);
@@ -310,6 +327,7 @@ public final class SendRequests {
      *     another byte order reads another number
      */
     public SendRequests atomicWrite(long workRequestId, long remoteAddress, int rkey, long value) {
+        hasMore = true;
         optional |= IbvQpCreateSendOpsFlags.IBV_QP_EX_WITH_ATOMIC_WRITE;
         return beginAtomic(workRequestId, IbvWrOpcode.IBV_WR_ATOMIC_WRITE, remoteAddress, rkey, value, 0);
     }
@@ -351,6 +369,7 @@ public final class SendRequests {
     private SendRequests beginFlush(
             long workRequestId, long remoteAddress, long length, int rkey, FlushPlacement placement, int level) {
         int type = placement.bit();
+        hasMore = true;
         optional |= PlacementExtensions.IBV_QP_EX_WITH_FLUSH;
         beginAtomic(workRequestId, PlacementExtensions.IBV_WR_FLUSH, remoteAddress, rkey, length, 0);
         long request = request();
@@ -413,6 +432,7 @@ public final class SendRequests {
         if (owner == null || ownerCount > 0 && owners[ownerCount - 1] == owner) {
             return; // consecutive parts of one buffer need only one entry
         }
+        hasMore = true;
         if (ownerCount == owners.length) {
             owners = Arrays.copyOf(owners, ownerCount * 2);
         }
@@ -445,6 +465,7 @@ public final class SendRequests {
 
     private SendRequests inline(MemorySegment memory, long offset, long length) {
         request();
+        hasMore = true;
         long copy = inlineArea.copy(memory, offset, length); // before the flag: without bytes it would send none
         flag(IbvSendFlags.IBV_SEND_INLINE);
         requests.addEntry(copy, (int) length, 0);
@@ -461,6 +482,7 @@ public final class SendRequests {
     /** Adds the bytes of an array that the request carries inline; see {@link #inline(MemorySegment)}. */
     public SendRequests inline(byte[] bytes) {
         request();
+        hasMore = true;
         long copy = inlineArea.copy(bytes);
         flag(IbvSendFlags.IBV_SEND_INLINE);
         requests.addEntry(copy, bytes.length, 0);
@@ -478,6 +500,7 @@ public final class SendRequests {
      */
     public SendRequests to(AddressHandle address, int queuePairNumber, int qkey) {
         to(address, queuePairNumber, Integer.toUnsignedLong(qkey));
+        hasMore = true;
         if (addressed == size() - 1 && isSend(requests.lastOpcode())) {
             addressed++;
         }
@@ -514,6 +537,7 @@ public final class SendRequests {
             Memory.putLong(request + DriverAddress.AH, address.handle());
             Memory.putInt(request + DriverAddress.NUMBER, number);
             Memory.putLong(request + DriverAddress.KEY, key);
+            hasMore = true;
             if (destined == size() - 1) {
                 destined++;
             }
@@ -570,6 +594,7 @@ public final class SendRequests {
 
     private void use(Resource resource) {
         Objects.requireNonNull(resource);
+        hasMore = true;
         if (usedCount > 0 && used[usedCount - 1] == resource) {
             return; // consecutive messages to one address need only one entry
         }

@@ -28,6 +28,7 @@ import org.kverbs.spi.CompletionExtras;
 public final class WorkCompletions {
 
     private final MemorySegment memory;
+    private final long address;
     private final int capacity;
     private final WorkCompletion view;
     /** The fields of each completion beyond {@code struct ibv_wc}; null until a queue with such fields is polled. */
@@ -43,6 +44,7 @@ public final class WorkCompletions {
     public WorkCompletions(int capacity) {
         this.capacity = Ranges.require("capacity", capacity, 1, 1 << 20);
         memory = Arena.ofAuto().allocate((long) capacity * IbvWc.SIZE, JAVA_LONG.byteAlignment());
+        address = memory.address();
         view = new WorkCompletion(memory);
     }
 
@@ -67,7 +69,7 @@ public final class WorkCompletions {
     }
 
     long address() {
-        return memory.address();
+        return address;
     }
 
     /** Returns the address of the array of {@link CompletionExtras}, which the first call allocates. */

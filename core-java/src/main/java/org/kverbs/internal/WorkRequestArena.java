@@ -19,7 +19,9 @@ import org.kverbs.internal.memory.Memory;
  * {@code imm_data}.
  *
  * <p>Each request is linked to the next one when the memory is allocated, and only the last one of a list is cut off
- * for the post. Pairs of neighbouring fields are stored at once, and nothing is read back that was just written.
+ * for the post. What is in the memory is in no field besides: where no check of bounds stands between ({@link
+ * Memory#known}), the JIT keeps in registers what was just written. It can't do so across a call either, so the one
+ * test for all rare work comes first in a request.
  */
 public final class WorkRequestArena {
 
@@ -39,6 +41,7 @@ public final class WorkRequestArena {
     private static final int NUM_SGE = IbvSendWr.NUM_SGE;
 
     private final int requestSize;
+    private final int sizeBits;
     private MemorySegment requests;
     private MemorySegment entries;
     // The places of the first and the next of both, and the ends of their memory.
@@ -48,10 +51,6 @@ public final class WorkRequestArena {
     private long firstEntry;
     private long nextEntry;
     private long endOfEntries;
-    /** The opcode and the number of entries of the last request, as they stand side by side. */
-    private long lastHead;
-    /** The flags of the last request. */
-    private int lastFlags;
     /** True if the last request links to none; otherwise it links to the unused one behind it. */
     private boolean isCut;
     /**
@@ -63,11 +62,12 @@ public final class WorkRequestArena {
     /**
      * Makes an empty list.
      *
-     * @param requestSize the size of a work request, in bytes
+     * @param requestSize the size of a work request, in bytes, a power of two
      * @param capacity how many requests and entries have room before the list grows
      */
     public WorkRequestArena(int requestSize, int capacity) {
         this.requestSize = requestSize;
+        this.sizeBits = Integer.numberOfTrailingZeros(requestSize);
         this.requests = allocate(capacity, requestSize);
         this.entries = allocate(capacity, IbvSge.SIZE);
         placeRequests(0);
@@ -80,7 +80,7 @@ public final class WorkRequestArena {
         nextRequest = firstRequest + used;
         endOfRequests = firstRequest + requests.byteSize();
         for (long request = firstRequest; request < endOfRequests; request += requestSize) {
-            Memory.putLong(request + NEXT, request + requestSize);
+            link(request);
         }
         isCut = false;
     }
@@ -105,7 +105,7 @@ public final class WorkRequestArena {
 
     /** Returns the number of requests. */
     public int count() {
-        return (int) ((nextRequest - firstRequest) / requestSize);
+        return (int) (nextRequest - firstRequest >> sizeBits);
     }
 
     /** Returns whether the list has no request. */
@@ -122,22 +122,27 @@ public final class WorkRequestArena {
         return firstRequest;
     }
 
-    /** Undoes the cut of {@link #first}. Behind the end of the memory the link leads nowhere, and nobody follows it. */
+    /** Undoes the cut of {@link #first}. */
     private void join() {
         if (isCut) {
-            Memory.putLong(last() + NEXT, nextRequest);
+            link(last());
             isCut = false;
         }
     }
 
+    /** Links a request to the one behind it. Behind the end of the memory there is none, and nobody follows. */
+    private void link(long request) {
+        Memory.putLong(request + NEXT, request + requestSize);
+    }
+
     /** Returns the address of the last request. There must be one. */
     public long last() {
-        return nextRequest - requestSize;
+        return Memory.known(nextRequest - requestSize);
     }
 
     /** Returns the address of a request. */
     public long at(int index) {
-        return firstRequest + (long) index * requestSize;
+        return Memory.known(firstRequest + (long) index * requestSize);
     }
 
     /**
@@ -162,37 +167,47 @@ public final class WorkRequestArena {
      */
     public long addSend(long workRequestId, int opcode) {
         long address = add(workRequestId, opcode);
-        lastFlags = 0;
-        Memory.putLong(address + IbvSendWr.SEND_FLAGS, 0); // rxe refuses a bind that has something in imm_data
+        Memory.putInt(address + IbvSendWr.SEND_FLAGS, 0);
+        Memory.putInt(address + IbvSendWr.IMM_DATA, 0); // rxe refuses a bind that has something in imm_data
         return address;
     }
 
     private long add(long workRequestId, int opcode) {
+        if (nextRequest == endOfRequests || nextEntry == endOfEntries || isCut) {
+            prepare();
+        }
+        long address = Memory.known(nextRequest);
+        Memory.putLong(address + WR_ID, workRequestId);
+        Memory.putLong(address + SG_LIST, nextEntry);
+        Memory.putInt(address + NUM_SGE, 0);
+        Memory.putInt(address + IbvSendWr.OPCODE, opcode);
+        nextRequest = address + requestSize;
+        return address;
+    }
+
+    /** Makes room for one more request with one entry, and links the last one to it. */
+    private void prepare() {
         join();
         if (nextRequest == endOfRequests) {
             growRequests();
         }
-        long address = nextRequest;
-        long head = pair(0, opcode);
-        Memory.putLong(address + WR_ID, workRequestId);
-        Memory.putLong(address + SG_LIST, nextEntry);
-        Memory.putLong(address + NUM_SGE, head);
-        nextRequest = address + requestSize;
-        lastHead = head;
-        return address;
+        if (nextEntry == endOfEntries) {
+            growEntries();
+        }
     }
 
     /** Adds an entry to the last request. */
     public void addEntry(long address, int length, int lkey) {
-        if (nextEntry == endOfEntries) {
+        long countOfLast = last() + NUM_SGE;
+        int before = Memory.getInt(countOfLast);
+        if (before != 0 && nextEntry == endOfEntries) {
             growEntries();
         }
-        long entry = nextEntry;
+        long entry = Memory.known(nextEntry);
         Memory.putLong(entry + IbvSge.ADDR, address);
         Memory.putLong(entry + IbvSge.LENGTH, pair(length, lkey));
         nextEntry = entry + IbvSge.SIZE;
-        lastHead += pair(1, 0);
-        Memory.putLong(last() + NUM_SGE, lastHead);
+        Memory.putInt(countOfLast, before + 1);
     }
 
     /** Returns the 8 bytes that have one number in the first 4 and another in the last. */
@@ -204,44 +219,42 @@ public final class WorkRequestArena {
 
     /** Returns the opcode of the last request, which is a send request. */
     public int lastOpcode() {
-        return (int) (LOW_FIRST ? lastHead >>> Integer.SIZE : lastHead);
+        return Memory.getInt(last() + IbvSendWr.OPCODE);
     }
 
     /** Sets flags of the last request, which is a send request. */
     public void flagLast(int bits) {
-        lastFlags |= bits;
-        Memory.putInt(last() + IbvSendWr.SEND_FLAGS, lastFlags);
+        flag(last(), bits);
     }
 
-    /** Returns the ticket of the last request, by which {@link #flag} finds it until the next {@link #clear}. */
+    /** Returns the ticket of the last request, by which {@link #flagOf} finds it until the next {@link #clear}. */
     public long lastTicket() {
         return (long) stamp << 32 | (count() - 1);
     }
 
-    /** Makes the success of a send request a completion (IBV_SEND_SIGNALED); see {@link #flag}. */
+    /** Makes the success of a send request a completion (IBV_SEND_SIGNALED); see {@link #flagOf}. */
     public void signal(long ticket) {
-        flag(ticket, IbvSendFlags.IBV_SEND_SIGNALED);
+        flagOf(ticket, IbvSendFlags.IBV_SEND_SIGNALED);
     }
 
-    /** Makes a send request a solicited message (IBV_SEND_SOLICITED); see {@link #flag}. */
+    /** Makes a send request a solicited message (IBV_SEND_SOLICITED); see {@link #flagOf}. */
     public void solicit(long ticket) {
-        flag(ticket, IbvSendFlags.IBV_SEND_SOLICITED);
+        flagOf(ticket, IbvSendFlags.IBV_SEND_SOLICITED);
     }
 
-    /** Makes a send request wait for the reads and atomics before it (IBV_SEND_FENCE); see {@link #flag}. */
+    /** Makes a send request wait for the reads and atomics before it (IBV_SEND_FENCE); see {@link #flagOf}. */
     public void fence(long ticket) {
-        flag(ticket, IbvSendFlags.IBV_SEND_FENCE);
+        flagOf(ticket, IbvSendFlags.IBV_SEND_FENCE);
     }
 
     /** Throws an IllegalStateException if the ticket is of another list, or the list was cleared since. */
-    private void flag(long ticket, int bit) {
-        int index = indexOfTicket(ticket);
-        if (index == count() - 1) {
-            flagLast(bit);
-        } else {
-            long flags = at(index) + IbvSendWr.SEND_FLAGS;
-            Memory.putInt(flags, Memory.getInt(flags) | bit);
-        }
+    private void flagOf(long ticket, int bit) {
+        flag(at(indexOfTicket(ticket)), bit);
+    }
+
+    private static void flag(long request, int bits) {
+        long flags = request + IbvSendWr.SEND_FLAGS;
+        Memory.putInt(flags, Memory.getInt(flags) | bits);
     }
 
     /**

@@ -15,7 +15,7 @@ import kotlin.time.Duration.Companion.seconds
  * Watches for the end of a connection, and ends everything that depends on it.
  *
  * @param onEnd called when the peer has ended the connection, before the requests of the queue pair are flushed
- * @param onFlushed called when the device has had time to flush the requests. Soft-RoCE never flushes receives that are
+ * @param onFlushed called when the device has had time to flush the requests. Soft-RoCE seldom flushes receives that are
  *   posted in the error state (against IBA C10-42). Soft-iWARP does not flush such sends either, and can enter the
  *   error state before this side knows of the end
  */

@@ -49,12 +49,19 @@ internal fun CompletionQueue.takeOne(): WorkCompletion = take(1).single()
 
 /** Checks that no completion comes within a while. */
 internal fun CompletionQueue.shouldStayEmpty() {
-    val batch = WorkCompletions(1)
+    withClue("completions that should not be there") { pollFor(50.milliseconds) shouldBe emptyList() }
+}
+
+/** Polls for a while, until there is a completion, and returns what came. */
+internal fun CompletionQueue.pollFor(time: Duration): List<WorkCompletion> {
+    val batch = WorkCompletions(16)
     val start = TimeSource.Monotonic.markNow()
-    while (start.elapsedNow() < 50.milliseconds) {
-        withClue("a completion that should not be there") { poll(batch) shouldBe 0 }
+    while (start.elapsedNow() < time) {
+        val count = poll(batch)
+        if (count > 0) return List(count) { batch.get(it).copy() }
         Thread.sleep(1)
     }
+    return emptyList()
 }
 
 /** Checks a success; [bytes] is left out where the C interface does not define it, as for sends and writes. */

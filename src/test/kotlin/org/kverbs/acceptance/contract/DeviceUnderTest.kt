@@ -158,8 +158,8 @@ internal enum class Capability(
     FLUSHES_THROUGH_WINDOWS,
 
     /**
-     * A receive that is posted in the error state is flushed (IBA C10-42); Soft-RoCE keeps it until the queue pair is
-     * destroyed.
+     * A receive that is posted in the error state is flushed (IBA C10-42); Soft-RoCE mostly keeps it until the queue
+     * pair is destroyed.
      */
     FLUSHES_LATE_RECEIVES,
 

@@ -25,6 +25,7 @@ import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
 import org.kverbs.attributes.ConnectOptions
 import org.kverbs.attributes.QueuePairAttributes
 import org.kverbs.attributes.QueuePairState
+import kotlin.time.Duration.Companion.milliseconds
 
 /** Checks requests that were accepted and then fail. */
 internal class RemoteErrorSpec :
@@ -166,7 +167,8 @@ internal class RemoteErrorSpec :
             if (FLUSHES_LATE_RECEIVES in device.capabilities) {
                 b.cq.takeOne().shouldHaveFailed(4, WR_FLUSH_ERR, b.qp)
             } else {
-                b.cq.shouldStayEmpty()
+                // Linux 6.1 flushes none of them, 6.12 one in a hundred. Whatever comes must be this receive.
+                b.cq.pollFor(50.milliseconds).forEach { it.shouldHaveFailed(4, WR_FLUSH_ERR, b.qp) }
             }
             a.qp.state() shouldBe QueuePairState.RTS
         }

@@ -29,6 +29,14 @@ public final class Memory {
         return MemorySegment.ofAddress(address).reinterpret(size);
     }
 
+    /**
+     * Returns an address of native memory as it is. The JIT learns that it is neither negative nor close to the largest
+     * number, and leaves out the check of the bounds where a method of this class uses it, or a place near it.
+     */
+    public static long known(long address) {
+        return address & Long.MAX_VALUE >> 1;
+    }
+
     /** Reads 8 bytes in native order. Here and below the caller guarantees that the address is valid. */
     public static long getLong(long address) {
         return Everything.SEGMENT.get(ValueLayout.JAVA_LONG_UNALIGNED, address);
