@@ -61,7 +61,11 @@ class SendRequestsSpec :
             val reused = SendRequests()
             checkAll(150, Arb.list(request, 0..120)) { planned ->
                 listOf(SendRequests(), reused.also { it.clear() }).forEach { requests ->
-                    planned.forEach { it.write(requests) }
+                    planned.forEachIndexed { i, it ->
+                        it.write(requests)
+                        // As a post does, after which the list can go on.
+                        if (i % 7 == 3) requests.follow().size shouldBe i + 1
+                    }
                     requests.size() shouldBe planned.size
                     requests.follow().map { it.id } shouldContainExactly planned.map { it.value.id }
                     requests.follow().map { it.entries } shouldContainExactly planned.map { it.entries }
