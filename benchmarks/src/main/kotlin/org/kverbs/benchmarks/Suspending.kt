@@ -41,8 +41,8 @@ private class Cost(
 /**
  * Measures the cost of suspending over a device whose requests complete at once: writes by plain verbs, posted and
  * polled one by one, and by coroutines of which a number is in flight, all on one thread that polls. *Late* completions
- * are missed by the first poll, as those of a card are. Prints the processor time of the best of several rounds, and then
- * the heap of a waiting coroutine.
+ * are missed by the first poll, as those of a card are. Prints the processor time of the best of several rounds, and
+ * then the heap of a waiting coroutine.
  */
 fun main() {
     NullDevice.openCompleting().use { device ->
@@ -51,7 +51,7 @@ fun main() {
         val plain = best { plainVerbs(pd, region) }
         println("%-36s %8s %14s %8s %8s".format("writes", "ns/op", "million/s", "ratio", "B/op"))
         report("plain verbs, busy polling", plain, plain)
-        for ((late, inFlight) in listOf(false to 1, false to 100, false to 10_000, true to 1, true to 100, true to 10_000)) {
+        for ((late, inFlight) in listOf(false, true).flatMap { late -> listOf(1, 100, 10_000).map { late to it } }) {
             NullDevice.completeLate(late)
             device
                 .completionDispatcher {

@@ -83,7 +83,7 @@ internal class PollLoop(
      */
     fun glance(): Glance? = if (isLooking || looks >= LOOKS) null else glance
 
-    /** Handles the completions of one queue that are there now, unless [glance] is null. Only the polling thread calls. */
+    /** Handles the completions of one queue that are there now, unless [glance] is null. The polling thread calls it. */
     fun look(queue: PolledQueue) {
         if (isLooking || looks >= LOOKS) return
         looks++

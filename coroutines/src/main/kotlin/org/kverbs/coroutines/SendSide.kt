@@ -41,6 +41,9 @@ internal class SendSide(
     private val single = SendRequests()
     private val lists = ArrayDeque<SendRequests>()
 
+    /** Looks in a row that did not find their completion. Written by the polling thread; for others it is a hint. */
+    private var misses = 0
+
     /**
      * 8 bytes for each slot, for the results of atomics and for other single numbers. Registered when it is first
      * needed, under the lock.
@@ -89,18 +92,26 @@ internal class SendSide(
         to: Destination?,
         srq: Int,
     ): T {
-        val glance =
-            dispatcher.glance()
-                ?: return suspendCancellableCoroutine {
-                    post(it, operation, local, pin, address, rkey, immediate, to, srq)
-                }
+        val glance = dispatcher.glance()
+        if (glance == null || !isWorthALook()) {
+            return suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to, srq) }
+        }
         val request = post(glance, operation, local, pin, address, rkey, immediate, to, srq)
         dispatcher.look(polled)
+        misses = if (glance.isDone) 0 else misses + 1
         return if (glance.isDone) {
             finish(glance)
         } else {
             suspendCancellableCoroutine { if (!slots.attach(request, glance, it)) it.fail(checkNotNull(end())) }
         }
+    }
+
+    /** True unless requests of this queue take longer than a look; then true once in a while. */
+    private fun isWorthALook() = misses < FEW || misses++ % SELDOM == 0
+
+    /** Looks for the completion of a request that was just posted. */
+    private fun look() {
+        if (misses < FEW) dispatcher.look(polled)
     }
 
     /** Returns from a request that has completed before its caller suspended. Throws if the caller is cancelled. */
@@ -146,7 +157,7 @@ internal class SendSide(
     ): Unit =
         suspendCancellableCoroutine {
             post(it, opcode, pin, write)
-            dispatcher.look(polled)
+            look()
         }
 
     /** Posts an atomic, or a read of 8 bytes, suspends until it has completed, and returns its result. */
@@ -161,7 +172,7 @@ internal class SendSide(
                 write(requests, id)
                 requests.into(memory.slice(resultAt(id), 8))
             }
-            dispatcher.look(polled)
+            look()
         }
     }
 
@@ -257,7 +268,7 @@ internal class SendSide(
             credits.acquire(list.size())
             suspendCancellableCoroutine<Unit> {
                 postAll(list, it)
-                dispatcher.look(polled)
+                look()
             }
         } finally {
             list.clear() // it refers to the buffers of its slices
@@ -329,5 +340,11 @@ internal class SendSide(
 
     override fun release() {
         synchronized(lock) { results.also { results = null } }?.close()
+    }
+
+    private companion object {
+        /** After so many looks without success a queue is looked at once in [SELDOM] requests. */
+        const val FEW = 16
+        const val SELDOM = 64
     }
 }

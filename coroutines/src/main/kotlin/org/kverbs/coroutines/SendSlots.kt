@@ -119,7 +119,7 @@ internal class SendSlots(
     }
 
     /**
-     * Lets [waiter] wait in place of [glance] for a request that has not completed. False if the wait has ended, because
+     * Lets [waiter] wait in place of [glance] for a request that has not completed. False if the wait has ended because
      * the queue has. Only the polling thread calls this.
      */
     fun attach(

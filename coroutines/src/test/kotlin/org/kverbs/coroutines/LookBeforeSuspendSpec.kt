@@ -77,7 +77,7 @@ class LookBeforeSuspendSpec :
             }
         }
 
-        test("should throw at a caller that was cancelled before, and post all the same, as a call that suspends does") {
+        test("should throw at a caller that was cancelled before, and post all the same, as a suspending call does") {
             onPollingThread { ends ->
                 ends.client.text("posted")
                 coroutineScope {
@@ -125,7 +125,7 @@ class LookBeforeSuspendSpec :
             }
         }
 
-        test("should resume thousands of coroutines without a dispatcher, each of which writes again, on a flat stack") {
+        test("should resume thousands of coroutines without a dispatcher, which write again, on a flat stack") {
             TwoEnds(settings = { maxSendWr(COUNT) }, dispatcher = { callerPolls() }).use { ends ->
                 val all = List(COUNT) { startPlain { repeat(3) { ends.writeOne() } } }
                 ends.client.dispatcher.run {
@@ -140,7 +140,7 @@ class LookBeforeSuspendSpec :
             onPollingThread { ends ->
                 val refused = shouldThrow<WorkCompletionException> { ends.writeWithWrongKey() }
                 refused.status() shouldBe WorkCompletionStatus.REM_ACCESS_ERR
-                refused.stackTraceToString() shouldContain "writeWithWrongKey"
+                refused.stackTraceToString() shouldContain "LookBeforeSuspendSpec"
                 val flushed = shouldThrow<WorkCompletionException> { ends.writeOne() }
                 flushed.status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
                 flushed.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe
