@@ -67,6 +67,7 @@ enum null_option {
 	NULL_LACKS,     /* errno of the calls that a driver or a kernel can lack; 0: they work */
 	NULL_TRAITS,    /* bits of enum null_trait */
 	NULL_MIGRATES,  /* 1: the attributes of the device show automatic path migration; 2: those of its port; 3: both */
+	NULL_LATE,      /* 1: a poll takes only completions that were there at the poll before */
 	NULL_OPTIONS
 };
 
@@ -137,6 +138,7 @@ struct null_cq {
 	int armed;               /* under base.mutex, like all below */
 	unsigned events_given;
 	unsigned head, count;
+	unsigned late; /* how many of them no poll has missed yet */
 	struct ibv_wc *ring;
 };
 

@@ -196,6 +196,7 @@ static int complete(struct null_cq *cq, const struct ibv_wc *wc)
 	pthread_mutex_lock(&cq->base.mutex);
 	if (cq->count < (unsigned)cq->base.cqe) {
 		cq->ring[(cq->head + cq->count++) % cq->base.cqe] = *wc;
+		cq->late += null_options[NULL_LATE];
 		announce = cq->armed;
 		cq->armed = 0;
 		result = 0;
@@ -256,10 +257,11 @@ int null_poll_cq(struct ibv_cq *base, int wanted, struct ibv_wc *wc)
 	if (!cq->count) /* unlocked, as a device's poll looks at one word of memory */
 		return 0;
 	pthread_mutex_lock(&base->mutex);
-	for (; taken < wanted && cq->count; taken++, cq->count--) {
+	for (; taken < wanted && cq->count > cq->late; taken++, cq->count--) {
 		wc[taken] = cq->ring[cq->head];
 		cq->head = (cq->head + 1) % base->cqe;
 	}
+	cq->late = 0;
 	pthread_mutex_unlock(&base->mutex);
 	return taken;
 }

@@ -51,6 +51,7 @@ internal object NullVerbs {
         LACKS,
         TRAITS,
         MIGRATES,
+        LATE,
     }
 
     /** The bits of `enum null_trait`. */

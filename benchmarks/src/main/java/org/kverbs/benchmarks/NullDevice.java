@@ -20,7 +20,15 @@ final class NullDevice {
     /** {@code enum null_option}: each signaled send makes a completion at once. */
     private static final int NULL_COMPLETE = 1;
 
+    /** {@code enum null_option}: a poll takes only completions that were there at the poll before. */
+    private static final int NULL_LATE = 19;
+
     private NullDevice() {}
+
+    /** Makes the first poll after a post miss its completion, as with a card that takes time; or no longer. */
+    static void completeLate(boolean isLate) {
+        set(NULL_LATE, isLate ? 1 : 0);
+    }
 
     /** Opens the device as a card whose signaled sends complete at once. */
     static Context openCompleting() {

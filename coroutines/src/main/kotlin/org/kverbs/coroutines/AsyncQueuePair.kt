@@ -22,6 +22,8 @@ import org.kverbs.dsl.qp
  * **Waiting.** When the send or receive queue is full, the caller suspends. Callers continue in the order in which they
  * came.
  *
+ * On the polling thread the caller looks once for the completion before it suspends, and returns at once if it is there.
+ *
  * **Messages.** A message goes to the caller of `receive` that has waited longest, even if earlier callers were
  * cancelled. Therefore `receive` copies its message from memory that the queue pair registers itself, as much as its
  * callers wait for at once. `postReceive` does not copy: the device writes into the caller's memory.

@@ -5,7 +5,6 @@ import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
 import org.kverbs.CompletionQueue
 import org.kverbs.WorkCompletion
-import org.kverbs.WorkCompletions
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.atomic.AtomicInteger
@@ -56,7 +55,7 @@ internal class CompletionFlow(
             }
         }
 
-    override fun poll(batch: WorkCompletions): Int {
+    override fun poll(): Int {
         val room = free.get()
         isFull = room <= 0
         if (room <= 0) return 0

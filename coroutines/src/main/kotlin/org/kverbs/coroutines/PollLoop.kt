@@ -2,7 +2,6 @@ package org.kverbs.coroutines
 
 import org.kverbs.CompletionChannel
 import org.kverbs.CompletionQueue
-import org.kverbs.WorkCompletions
 import java.time.Duration
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.locks.LockSupport
@@ -19,7 +18,11 @@ internal class PollLoop(
     @Volatile
     private var queues = emptyArray<Pollable>()
     private val tasks = ConcurrentLinkedQueue<Runnable>()
-    private val batch = WorkCompletions(BATCH)
+
+    /** The number of coroutines that have looked for a completion in this round. */
+    private var looks = 0
+    private var isLooking = false
+    private val glance = Glance()
     private var unacked = 0
     private var empty = 0
 
@@ -67,16 +70,38 @@ internal class PollLoop(
 
     /** Runs the tasks and polls every queue once. Returns the number of tasks and completions. */
     fun round(): Int {
+        looks = 0
         var done = runTasks()
         done += pollAll()
         return done
+    }
+
+    /**
+     * Returns the stand-in for a coroutine on this thread that wants to look for the completion of its request before
+     * it suspends. Null if it must suspend: another coroutine is looking further up the stack, or so many have looked
+     * in this round that tasks and other queues would wait too long.
+     */
+    fun glance(): Glance? = if (isLooking || looks >= LOOKS) null else glance
+
+    /** Handles the completions of one queue that are there now, unless [glance] is null. The polling thread calls it. */
+    fun look(queue: PolledQueue) {
+        if (isLooking || looks >= LOOKS) return
+        looks++
+        isLooking = true
+        try {
+            queue.take()
+        } catch (_: RuntimeException) {
+            // The queue is closed or broken, which the next round finds, too.
+        } finally {
+            isLooking = false
+        }
     }
 
     private fun pollAll(): Int {
         var done = 0
         for (queue in queues) {
             try {
-                done += queue.poll(batch)
+                done += queue.poll()
             } catch (e: Throwable) {
                 // The queue is closed or broken; the other queues live on.
                 lose(queue, e)
@@ -193,6 +218,7 @@ internal class PollLoop(
 
     private companion object {
         const val BATCH = 64
+        const val LOOKS = 256
         const val AWAKE = 0
         const val PARKED = 1
         const val WAITING = 2

@@ -1,7 +1,6 @@
 package org.kverbs.coroutines
 
 import org.kverbs.CompletionQueue
-import org.kverbs.WorkCompletions
 
 /** A completion queue in a [PollLoop]. Only the polling thread calls it, except [fail]. */
 internal abstract class Pollable(
@@ -10,11 +9,8 @@ internal abstract class Pollable(
     /** True if the queue is armed: its next completion causes an event. */
     var isArmed: Boolean = false
 
-    /**
-     * Takes the completions and gives them to their targets; can use [batch]. Returns their number. Throws the
-     * exceptions of the queue.
-     */
-    abstract fun poll(batch: WorkCompletions): Int
+    /** Takes the completions and gives them to their targets. Returns their number. Throws the queue's exceptions. */
+    abstract fun poll(): Int
 
     /** Arms the queue, unless it is armed. */
     fun arm() {

@@ -34,6 +34,12 @@ internal class PolledQueue(
     @Volatile
     private var isOver = false
 
+    private val batch = WorkCompletions(BATCH)
+
+    /** The completions of the batch that were not handled yet: from [next] until [end]. Used by the polling thread. */
+    private var next = 0
+    private var end = 0
+
     /** Reserves entries for [completions]; false if there are not enough. */
     fun reserve(completions: Int): Boolean {
         while (true) {
@@ -67,17 +73,33 @@ internal class PolledQueue(
         users.remove(user)
     }
 
-    override fun poll(batch: WorkCompletions): Int {
+    override fun poll(): Int {
         val left = leaving.get()
         val due = if (steps.isEmpty()) 0 else steps.size
-        val count = cq.poll(batch)
-        for (i in 0 until count) targets.complete(batch[i])
-        if (left > 0 && count < batch.capacity()) {
+        val count = take()
+        if (left > 0 && count < BATCH) {
             leaving.addAndGet(-left)
             reserved.addAndGet(-left)
         }
-        if (due > 0) advance(due, count, count < batch.capacity())
+        if (due > 0) advance(due, count, count < BATCH)
         return count
+    }
+
+    /**
+     * Takes completions and gives them to their targets. A coroutine that runs meanwhile can call this, too: then it
+     * first handles what the caller further up has taken, so that completions keep their order.
+     */
+    fun take(): Int {
+        handle()
+        val count = cq.poll(batch)
+        next = 0
+        end = count
+        handle()
+        return count
+    }
+
+    private fun handle() {
+        while (next < end) targets.complete(batch[next++])
     }
 
     private fun advance(
@@ -103,5 +125,9 @@ internal class PolledQueue(
         users.clear()
         isOver = true
         runSteps()
+    }
+
+    private companion object {
+        const val BATCH = 64
     }
 }

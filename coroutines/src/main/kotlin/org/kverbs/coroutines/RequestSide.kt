@@ -6,7 +6,7 @@ package org.kverbs.coroutines
  * A subclass calls [begin] at the end of its construction: from then on [fail] can be called.
  */
 internal abstract class RequestSide(
-    dispatcher: CompletionDispatcher,
+    protected val dispatcher: CompletionDispatcher,
     val polled: PolledQueue,
     val capacity: Int,
 ) : CompletionTarget {
@@ -29,6 +29,9 @@ internal abstract class RequestSide(
     protected fun checkNotEnded() {
         (ended ?: stopped)?.let { throw it.calledBy(null) }
     }
+
+    /** The reason if requests are refused; otherwise null. */
+    protected fun end(): Throwable? = synchronized(lock) { ended ?: stopped }
 
     /** True if requests are refused. Called under [lock]. */
     protected val hasEnded: Boolean get() = ended != null || stopped != null

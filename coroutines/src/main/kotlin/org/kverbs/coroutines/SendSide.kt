@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
+import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
@@ -12,6 +13,7 @@ import org.kverbs.attributes.AccessFlag
 import org.kverbs.dsl.Destination
 import org.kverbs.internal.WorkRequestArena
 import java.lang.foreign.ValueLayout.JAVA_LONG
+import kotlin.coroutines.intrinsics.suspendCoroutineUninterceptedOrReturn
 
 /**
  * Manages the send queue of an [AsyncQueuePair], or a share of it: posting, and the callers that wait for a request or
@@ -38,6 +40,9 @@ internal class SendSide(
     // Both are used under the lock.
     private val single = SendRequests()
     private val lists = ArrayDeque<SendRequests>()
+
+    /** Looks in a row that did not find their completion. Written by the polling thread; for others it is a hint. */
+    private var misses = 0
 
     /**
      * 8 bytes for each slot, for the results of atomics and for other single numbers. Registered when it is first
@@ -86,7 +91,36 @@ internal class SendSide(
         immediate: Int,
         to: Destination?,
         srq: Int,
-    ): T = suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to, srq) }
+    ): T {
+        val glance = dispatcher.glance()
+        if (glance == null || !isWorthALook()) {
+            return suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to, srq) }
+        }
+        val request = post(glance, operation, local, pin, address, rkey, immediate, to, srq)
+        dispatcher.look(polled)
+        misses = if (glance.isDone) 0 else misses + 1
+        return if (glance.isDone) {
+            finish(glance)
+        } else {
+            suspendCancellableCoroutine { if (!slots.attach(request, glance, it)) it.fail(checkNotNull(end())) }
+        }
+    }
+
+    /** True unless requests of this queue take longer than a look; then true once in a while. */
+    private fun isWorthALook() = misses < FEW || misses++ % SELDOM == 0
+
+    /** Looks for the completion of a request that was just posted. */
+    private fun look() {
+        if (misses < FEW) dispatcher.look(polled)
+    }
+
+    /** Returns from a request that has completed before its caller suspended. Throws if the caller is cancelled. */
+    private suspend fun <T> finish(glance: Glance): T =
+        suspendCoroutineUninterceptedOrReturn {
+            it.context.ensureActive()
+            glance.failure?.let { failure -> throw failure.calledBy(it) }
+            Unit
+        }
 
     private fun post(
         waiter: Any,
@@ -98,7 +132,7 @@ internal class SendSide(
         immediate: Int,
         to: Destination?,
         srq: Int,
-    ): Unit =
+    ): Int =
         post(
             waiter,
             operation.code,
@@ -120,7 +154,11 @@ internal class SendSide(
         opcode: Int,
         pin: RegisteredBuffer?,
         write: (SendRequests, Long) -> Unit,
-    ): Unit = suspendCancellableCoroutine { post(it, opcode, pin, write) }
+    ): Unit =
+        suspendCancellableCoroutine {
+            post(it, opcode, pin, write)
+            look()
+        }
 
     /** Posts an atomic, or a read of 8 bytes, suspends until it has completed, and returns its result. */
     suspend fun awaitResult(
@@ -134,6 +172,7 @@ internal class SendSide(
                 write(requests, id)
                 requests.into(memory.slice(resultAt(id), 8))
             }
+            look()
         }
     }
 
@@ -173,25 +212,32 @@ internal class SendSide(
         opcode: Int,
         pin: RegisteredBuffer?,
         write: (SendRequests, Long) -> Unit,
-    ): Unit = post(SendSlots.NOBODY, opcode, pin, write)
+    ) {
+        post(SendSlots.NOBODY, opcode, pin, write)
+    }
 
-    /** Posts one request. The caller holds a credit, which is given back if the device refuses the request. */
+    /**
+     * Posts one request, and returns its number. The caller holds a credit, which is given back if the device refuses
+     * the request.
+     */
     private inline fun post(
         waiter: Any,
         opcode: Int,
         pin: RegisteredBuffer?,
         write: (SendRequests, Long) -> Unit,
-    ) {
+    ): Int {
         var pinned = false
         var posted = false
         try {
             pin?.pin()
             pinned = true
-            synchronized(lock) {
+            return synchronized(lock) {
                 checkNotEnded()
+                val request = slots.next()
                 single.clear()
-                write(single, id(slots.next()))
+                write(single, id(request))
                 single.signaled()
+                if (waiter is Glance) waiter.begin(slots, request)
                 slots.put(0, waiter, opcode, pin)
                 slots.advance(1)
                 try {
@@ -200,6 +246,7 @@ internal class SendSide(
                 } finally {
                     if (!posted) slots.takeBack(1)
                 }
+                request
             }
         } finally {
             if (!posted) {
@@ -219,7 +266,10 @@ internal class SendSide(
             write(list)
             if (list.size() == 0) return
             credits.acquire(list.size())
-            suspendCancellableCoroutine<Unit> { postAll(list, it) }
+            suspendCancellableCoroutine<Unit> {
+                postAll(list, it)
+                look()
+            }
         } finally {
             list.clear() // it refers to the buffers of its slices
             synchronized(lock) { lists.addLast(list) }
@@ -290,5 +340,11 @@ internal class SendSide(
 
     override fun release() {
         synchronized(lock) { results.also { results = null } }?.close()
+    }
+
+    private companion object {
+        /** After so many looks without success a queue is looked at once in [SELDOM] requests. */
+        const val FEW = 16
+        const val SELDOM = 64
     }
 }

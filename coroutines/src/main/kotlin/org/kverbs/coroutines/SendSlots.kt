@@ -27,7 +27,7 @@ internal class SendSlots(
         val pin: Any,
     )
 
-    /** A continuation, an [AtomicWaiter], [NOBODY] or a [Kept]; null if no request is under way. */
+    /** A continuation, an [AtomicWaiter], a [Glance], [NOBODY] or a [Kept]; null if no request is under way. */
     private val waiters = AtomicReferenceArray<Any>(mask + 1)
 
     /**
@@ -111,8 +111,22 @@ internal class SendSlots(
         // it.
         val failure = if (completion.isSuccess) null else failureOf(number, completion)
         freed(count)
-        if (waiter != null) resume(waiter, failure)
+        when (waiter) {
+            null -> return
+            is Glance -> waiter.end(this, number, failure)
+            else -> resume(waiter, failure)
+        }
     }
+
+    /**
+     * Lets [waiter] wait in place of [glance] for a request that has not completed. False if the wait has ended because
+     * the queue has. Only the polling thread calls this.
+     */
+    fun attach(
+        number: Int,
+        glance: Glance,
+        waiter: Any,
+    ): Boolean = waiters.compareAndSet(number and mask, glance, waiter)
 
     /**
      * Returns the failure of a request. In a batch the first failure has flushed the other requests, and is the one to

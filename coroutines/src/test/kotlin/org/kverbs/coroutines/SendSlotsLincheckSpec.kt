@@ -1,11 +1,11 @@
 package org.kverbs.coroutines
 
 import io.kotest.core.spec.style.FunSpec
-import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.suspendCancellableCoroutine
 import org.jetbrains.lincheck.datastructures.Operation
 import org.jetbrains.lincheck.datastructures.Validate
 import java.util.concurrent.atomic.AtomicInteger
+import kotlin.coroutines.resumeWithException
 
 /**
  * The class that Lincheck creates many times and runs with several threads: the slots of a send queue of two requests,
@@ -15,6 +15,7 @@ import java.util.concurrent.atomic.AtomicInteger
 class SendSlotsUnderLincheck {
     private val slots = SendSlots(CAPACITY, Failures())
     private val credits = Credits(CAPACITY)
+    private val glance = Glance()
     private val pin = Pin()
     private val posting = Any()
     private var ended = false
@@ -29,13 +30,27 @@ class SendSlotsUnderLincheck {
         suspendCancellableCoroutine<Unit> { post(it) }
     }
 
-    private fun post(waiter: CancellableContinuation<Unit>) {
+    private fun post(waiter: Any): Int =
         synchronized(posting) {
             check(!ended) { "ended" }
             pin.pin()
+            val number = slots.next()
+            if (waiter is Glance) waiter.begin(slots, number)
             slots.put(0, waiter, OPCODE, pin)
             slots.advance(1)
             accepted.incrementAndGet()
+            number
+        }
+
+    /** Posts as a coroutine of the polling thread does: it looks once for the completion, and waits only then. */
+    @Operation(nonParallelGroup = "poller", promptCancellation = true)
+    suspend fun postAndLook() {
+        credits.acquire(1)
+        val number = post(glance)
+        complete()
+        if (glance.isDone) return
+        suspendCancellableCoroutine<Unit> {
+            if (!slots.attach(number, glance, it)) it.resumeWithException(IllegalStateException("failed"))
         }
     }
 
