@@ -11,6 +11,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.nio.channels.UnsupportedAddressTypeException;
+import org.kverbs.embedded.internal.wire.Icrc;
 import org.kverbs.internal.abi.AddressFamily;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.memory.Memory;
@@ -181,6 +182,7 @@ final class LinuxSocket implements UdpSocket {
             Memory.putLong(message + 32, message + CONTROL);
         }
         Memory.putShort(sending + NAME, (short) (isV4 ? AddressFamily.AF_INET : AddressFamily.AF_INET6));
+        Memory.putShort(sending + NAME + 2, networkOrder(Icrc.UDP_PORT));
         Memory.putInt(sending + 8, isV4 ? ADDRESS_V4 : ADDRESS_V6);
     }
 
@@ -237,7 +239,6 @@ final class LinuxSocket implements UdpSocket {
 
     private void putDestination(Peer to) {
         long name = sending + NAME;
-        Memory.putShort(name + 2, networkOrder(to.address.getPort()));
         if (isV4) {
             Memory.putInt(name + 4, Integer.reverseBytes((int) to.gidLow));
         } else {

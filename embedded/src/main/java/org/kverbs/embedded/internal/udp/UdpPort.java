@@ -50,17 +50,16 @@ public final class UdpPort implements PacketPort {
     /** Reserves the address for this process until the device is opened for the first time; guarded by this object. */
     private @Nullable UdpSocket reserved;
 
-    /** @param address the device's address; its socket is bound to it while the device is open */
-    public UdpPort(Hca device, InetAddress address) {
-        this(device, address, PortSockets.BUFFER, true);
-    }
-
     /**
      * @param address the device's address; its socket is bound to it while the device is open
-     * @param buffer the requested size of the socket's receive buffer in bytes; the system's limit may reduce it
      * @param isNative whether to use sockets of Linux where possible; otherwise those of Java
      */
-    public UdpPort(Hca device, InetAddress address, int buffer, boolean isNative) {
+    public UdpPort(Hca device, InetAddress address, boolean isNative) {
+        this(device, address, isNative, PortSockets.BUFFER);
+    }
+
+    /** @param buffer the requested size of the socket's receive buffer in bytes; the system's limit may reduce it */
+    public UdpPort(Hca device, InetAddress address, boolean isNative, int buffer) {
         this.device = device;
         this.address = address;
         this.self = new Peer(address);
