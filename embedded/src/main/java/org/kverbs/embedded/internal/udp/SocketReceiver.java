@@ -112,8 +112,8 @@ final class SocketReceiver {
                 deliverGuarded(datagram, to, offset, intact.get(packets++));
                 offset += datagram.packet;
             } while (offset < datagram.length);
+            PollRate.seen();
         }
-        PollRate.seen();
     }
 
     /** Delivers one packet. If that fails, the next packets are still taken. */
