@@ -51,6 +51,9 @@ final class Libc {
                 find("getsockopt", toInt(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
         static final MethodHandle SENDMSG =
                 find("sendmsg", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
+        static final MethodHandle SENDTO = find(
+                "sendto",
+                FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
         static final MethodHandle RECVMSG =
                 find("recvmsg", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
         static final MethodHandle CLOSE = find("close", toInt(JAVA_INT));
@@ -111,6 +114,15 @@ final class Libc {
     int sendMessage(int descriptor, long message, int flags) {
         try {
             return result((int) (long) Handles.SENDMSG.invokeExact(errno, descriptor, message, flags));
+        } catch (Throwable e) {
+            throw thrown(e);
+        }
+    }
+
+    int sendTo(int descriptor, long from, long length, long address, int addressLength) {
+        try {
+            return result(
+                    (int) (long) Handles.SENDTO.invokeExact(errno, descriptor, from, length, 0, address, addressLength));
         } catch (Throwable e) {
             throw thrown(e);
         }

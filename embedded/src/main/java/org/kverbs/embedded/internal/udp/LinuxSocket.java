@@ -183,7 +183,7 @@ final class LinuxSocket implements UdpSocket {
         }
         Memory.putShort(sending + NAME, (short) (isV4 ? AddressFamily.AF_INET : AddressFamily.AF_INET6));
         Memory.putShort(sending + NAME + 2, networkOrder(Icrc.UDP_PORT));
-        Memory.putInt(sending + 8, isV4 ? ADDRESS_V4 : ADDRESS_V6);
+        Memory.putInt(sending + 8, nameLength());
     }
 
     /** Returns the number of the descriptor, for a {@link LinuxWaiter}. */
@@ -217,7 +217,25 @@ final class LinuxSocket implements UdpSocket {
             return -Errno.EBADF;
         }
         putDestination(to);
-        Memory.putLong(sending + IOVEC, from.address + offset);
+        boolean isPlain = length <= packet && trafficClass == 0 && multicastHops == 0;
+        if (!isPlain) {
+            putMessage(trafficClass, multicastHops, from.address + offset, length, packet);
+        }
+        int result;
+        do {
+            result = isPlain // which takes less time
+                    ? calls.sendTo(descriptor.number, from.address + offset, length, sending + NAME, nameLength())
+                    : calls.sendMessage(descriptor.number, sending, 0);
+        } while (Libc.isInterrupted(result));
+        return Math.min(result, 0);
+    }
+
+    private int nameLength() {
+        return isV4 ? ADDRESS_V4 : ADDRESS_V6;
+    }
+
+    private void putMessage(int trafficClass, int multicastHops, long from, int length, int packet) {
+        Memory.putLong(sending + IOVEC, from);
         Memory.putLong(sending + IOVEC + 8, length);
         long end = sending + CONTROL;
         if (length > packet) {
@@ -230,11 +248,6 @@ final class LinuxSocket implements UdpSocket {
             end = control(end, isV4 ? SOL_IP : SOL_IPV6, isV4 ? IP_TTL : IPV6_HOPLIMIT, Integer.BYTES, multicastHops);
         }
         Memory.putLong(sending + 40, end - sending - CONTROL);
-        int result;
-        do {
-            result = calls.sendMessage(descriptor.number, sending, 0);
-        } while (Libc.isInterrupted(result));
-        return Math.min(result, 0);
     }
 
     private void putDestination(Peer to) {

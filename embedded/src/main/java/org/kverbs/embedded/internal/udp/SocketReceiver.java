@@ -15,7 +15,7 @@ import org.kverbs.embedded.internal.wire.PacketCodec;
  */
 final class SocketReceiver {
 
-    /** How many datagrams are taken in one go. */
+    /** The most datagrams that are taken in one go. */
     private static final int BATCH = 64;
 
     private final Hca device;
@@ -26,6 +26,13 @@ final class SocketReceiver {
     private final BitSet intact = new BitSet();
 
     private final Packet received = new Packet(0);
+    /**
+     * How many datagrams the next go takes: as many as came at once before. So a datagram that comes alone is delivered
+     * without a system call that looks for another.
+     */
+    private int most = 1;
+    /** True if the go before found as many as it could take. */
+    private boolean grew;
 
     SocketReceiver(Hca device, PortSockets sockets) {
         this.device = device;
@@ -36,7 +43,7 @@ final class SocketReceiver {
     }
 
     /**
-     * Takes the packets that have arrived at a socket.
+     * Takes packets that have arrived at a socket. There may be more: the caller looks again.
      *
      * @param to the address that the socket is bound to
      */
@@ -61,7 +68,8 @@ final class SocketReceiver {
     /** Takes datagrams while there is room for the longest. */
     private int receive(UdpSocket from) {
         int count = 0;
-        for (int offset = 0; count < BATCH && offset <= Datagram.MOST; count++) {
+        int offset = 0;
+        for (; count < most && offset <= Datagram.MOST; count++) {
             Datagram datagram = datagrams[count];
             datagram.offset = offset;
             if (!from.receive(datagram)) {
@@ -69,7 +77,21 @@ final class SocketReceiver {
             }
             offset += datagram.length;
         }
+        adapt(count, offset > Datagram.MOST);
         return count;
+    }
+
+    private void adapt(int count, boolean isRoomFull) {
+        if (count == 0) {
+            most = grew ? Math.max(1, most / 2) : most; // the go before had found all
+            grew = false;
+        } else if (count == most) {
+            most = Math.min(2 * most, BATCH);
+            grew = true;
+        } else if (!isRoomFull) {
+            most = count;
+            grew = false;
+        }
     }
 
     /** Notes which packets of a datagram are intact. Returns the number of packets so far. */
