@@ -30,6 +30,8 @@ final class Configuration {
     private static final String SEMANTICS_VARIABLE = "KVERBS_EMBEDDED_SEMANTICS";
     private static final String HALF_OPEN_PROPERTY = "kverbs.embedded.halfOpen";
     private static final String HALF_OPEN_VARIABLE = "KVERBS_EMBEDDED_HALF_OPEN";
+    private static final String SOCKETS_PROPERTY = "kverbs.embedded.sockets";
+    private static final String SOCKETS_VARIABLE = "KVERBS_EMBEDDED_SOCKETS";
     private static final String NONE = "none";
     private static final String DEFAULT = "memory,memory";
     /**
@@ -100,6 +102,17 @@ final class Configuration {
             String where = "the property " + SEMANTICS_PROPERTY + ", or else the environment's " + SEMANTICS_VARIABLE;
             throw new RdmaException(where + ", is '" + set + "': use strict or rxe", e);
         }
+    }
+
+    /** Tells whether devices may use the sockets of Linux; otherwise they use those of Java. */
+    private static boolean hasNativeSockets() {
+        String set = System.getProperty(SOCKETS_PROPERTY, System.getenv(SOCKETS_VARIABLE));
+        String name = set == null || set.isBlank() ? "native" : set.strip();
+        if (!name.equals("native") && !name.equals("java")) {
+            throw new RdmaException("the property " + SOCKETS_PROPERTY + ", or else the environment's "
+                    + SOCKETS_VARIABLE + ", is '" + set + "': use native or java");
+        }
+        return name.equals("native");
     }
 
     private static Configuration of(String words, boolean diagnoses, Semantics semantics) {
@@ -192,7 +205,7 @@ final class Configuration {
         long guid = 0x0200_00ff_fe00_0000L ^ gids.high(0) ^ Long.rotateLeft(gids.low(0), 8);
         // All devices share one engine, since a connection may join any two of them.
         var hca = new Hca(name(), guid, fabric.engine(), gids, mtu(address), random, semantics, DeviceLimits.DEFAULTS);
-        var port = new UdpPort(hca, address);
+        var port = new UdpPort(hca, address, hasNativeSockets());
         if (reserved && !port.reserve()) {
             return false;
         }

@@ -29,6 +29,10 @@ import org.kverbs.spi.VerbsProvider;
  * card does not report ({@link EmbeddedFabric#diagnose(java.util.function.Consumer)}). Each mistake is a warning of the
  * {@link System.Logger} named {@code org.kverbs.embedded}, and {@link #misuses} returns the first ones.
  *
+ * <p>On Linux a UDP device uses the system's sockets, which send and take many packets in a call, if the JVM permits
+ * native calls. With {@code java} the system property {@code kverbs.embedded.sockets}, or else the environment variable
+ * {@code KVERBS_EMBEDDED_SOCKETS}, makes it use those of Java, as on other systems; the default is {@code native}.
+ *
  * <p>A connection that another process or host requests is half open until its peer confirms the answer. A listener on
  * a UDP device has at most 256 half-open connections that wait for the program, and 256 that wait for the peer; one
  * address gets at most a quarter of them. The device ignores a request beyond that, so that an honest peer asks again.

@@ -118,7 +118,7 @@ class SharedWindowSpec :
             val devices = Configuration.of(words).devices().map { it as EmbeddedDevice }
             val ports =
                 devices.zip(addresses) { device, address ->
-                    val port = UdpPort(device.hca(), InetAddress.ofLiteral(address), USUAL_BUFFER)
+                    val port = UdpPort(device.hca(), InetAddress.ofLiteral(address), true, USUAL_BUFFER)
                     CountingPort(port).also(device.hca()::connect)
                 }
             val (near, far) = devices.map { Device.of(EmbeddedProvider(), it) }

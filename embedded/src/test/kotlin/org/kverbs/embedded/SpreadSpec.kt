@@ -59,7 +59,7 @@ private fun arrived(
     val (source, destination) = listOf(from.address, to).map { ByteBuffer.wrap(it.address).getInt() }
     val length = bytes.position() - Icrc.LENGTH
     withClue("the checksum of a packet of $length bytes from $from") {
-        Icrc().v4Fits(source, destination, from.port, Icrc.UDP_PORT, buffer.address, length) shouldBe true
+        Icrc().v4Fits(source, destination, from.port, Icrc.UDP_PORT, buffer.address, length, 0) shouldBe true
     }
     return from.port
 }

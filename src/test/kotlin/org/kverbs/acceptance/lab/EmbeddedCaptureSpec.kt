@@ -26,7 +26,7 @@ internal class EmbeddedCaptureSpec :
     FunSpec({
         test("should send packets of every kind that tshark decodes and has no complaint about") {
             val file = createTempFile("kverbs", ".pcapng").toFile()
-            captured(file) { Direction.entries.forEach(::sendEveryKind) }
+            SoftRoceWire.cutApart { captured(file) { Direction.entries.forEach(::sendEveryKind) } }
             val packets = decoded(file)
             val ours = packets.filter { it.source == SoftRoceWire.THERE }
             withClue(

@@ -1,14 +1,11 @@
 package org.kverbs.acceptance.lab
 
 import io.kotest.core.spec.style.FunSpec
-import io.kotest.matchers.longs.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
-import org.kverbs.WorkCompletionStatus.RETRY_EXC_ERR
 import org.kverbs.WorkCompletionStatus.SUCCESS
-import org.kverbs.acceptance.contract.await
 import org.kverbs.acceptance.lab.Operation.COMPARE_AND_SWAP
 import org.kverbs.acceptance.lab.Operation.FETCH_AND_ADD
 import org.kverbs.acceptance.lab.Operation.SEND
@@ -24,39 +21,13 @@ private const val GRH = 40
 /** All nodes (RFC 4291): the only group that Linux has joined. */
 private const val GROUP = "ff02::1"
 
-/** Gives up within a second. */
-private val impatient = Patience(timeout = 12, retries = 2)
-
 /**
  * Checks the embedded device over IPv6: with Soft-RoCE, which sends no UDP checksum there, and with another embedded
  * device.
  */
 internal class EmbeddedIpv6Spec :
     FunSpec({
-        test(
-            "should reach Soft-RoCE by IPv6 without getting its answers, since an ordinary socket drops packets " +
-                "without a checksum",
-        ) {
-            BothSides.linked(Direction.TO_SOFT_ROCE, UC, ipv6 = true) {
-                from.fill(Piece(0, 5000), seed = 1)
-                from.post(listOf(Request(1, WRITE, listOf(Piece(0, 5000)), at(0))))
-                from.take(1).single().shouldBe(1, WRITE)
-                await("the bytes of the write") { to.mismatch(Piece(TARGET, 5000), seed = 1) < 0 }
-            }
-            BothSides.linked(Direction.TO_SOFT_ROCE, RC, impatient, ipv6 = true) {
-                val dropped = SoftRoceWire.farCounter("Udp6InErrors")
-                from.fill(Piece(0, 5000), seed = 2)
-                from.post(listOf(Request(1, WRITE, listOf(Piece(0, 5000)), at(0))))
-                from.take(1).single().status shouldBe RETRY_EXC_ERR
-                to.mismatch(Piece(TARGET, 5000), seed = 2) shouldBe -1
-                SoftRoceWire.farCounter("Udp6InErrors") shouldBeGreaterThan dropped
-            }
-        }
-
-        context("with tc-csum(8) at the embedded device's interface") {
-            // The rule stays, since no later spec depends on its absence.
-            SoftRoceWire.fillInChecksums()
-
+        context("with Soft-RoCE, which sends no UDP checksum over IPv6") {
             for (direction in Direction.entries) {
                 for (type in listOf(RC, UC)) {
                     test("should carry sends and writes by IPv6 on $type $direction") {

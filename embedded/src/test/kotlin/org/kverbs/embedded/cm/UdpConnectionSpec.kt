@@ -38,7 +38,7 @@ private class Machine(
     init {
         val random = Random()
         val hca = Hca(address.hostAddress, random.nextLong(), engine, UdpPort.gids(address), 1024, random)
-        hca.connect(UdpPort(hca, address))
+        hca.connect(UdpPort(hca, address, true))
         manager = EmbeddedConnectionManager(engine, random).also { it.add(hca) }
         channel = manager.createEventChannel()
     }

@@ -35,7 +35,7 @@ class IcrcSpec :
         fun fits(
             buffer: Buffer,
             length: Int,
-        ) = icrc.v4Fits(SOURCE, DESTINATION, PORT, Icrc.UDP_PORT, buffer.address, length)
+        ) = icrc.v4Fits(SOURCE, DESTINATION, PORT, Icrc.UDP_PORT, buffer.address, length, 0)
 
         test("should accept each of the 65,536 identifications, at every length") {
             val random = Random(1)
@@ -68,9 +68,9 @@ class IcrcSpec :
             Icrc.put(buffer.address + 76, of(0x12344000, buffer, 76))
             fits(buffer, 76) shouldBe true
             fits(buffer, 72) shouldBe false
-            icrc.v4Fits(SOURCE + 1, DESTINATION, PORT, Icrc.UDP_PORT, buffer.address, 76) shouldBe false
-            icrc.v4Fits(SOURCE, DESTINATION + 1, PORT, Icrc.UDP_PORT, buffer.address, 76) shouldBe false
-            icrc.v4Fits(SOURCE, DESTINATION, PORT + 1, Icrc.UDP_PORT, buffer.address, 76) shouldBe false
+            icrc.v4Fits(SOURCE + 1, DESTINATION, PORT, Icrc.UDP_PORT, buffer.address, 76, 0) shouldBe false
+            icrc.v4Fits(SOURCE, DESTINATION + 1, PORT, Icrc.UDP_PORT, buffer.address, 76, 0) shouldBe false
+            icrc.v4Fits(SOURCE, DESTINATION, PORT + 1, Icrc.UDP_PORT, buffer.address, 76, 0) shouldBe false
         }
 
         test("should accept a flush of Soft-RoCE as it was captured, and not if a byte of it differs") {
@@ -81,7 +81,7 @@ class IcrcSpec :
                 val buffer = Buffer.shared.put(bytes)
                 // Byte 4 may change on the way; Soft-RoCE sums it the second time.
                 withClue("byte $changed") {
-                    icrc.v4Fits(SOURCE, DESTINATION, 53_340, Icrc.UDP_PORT, buffer.address, bytes.size - 4) shouldBe
+                    icrc.v4Fits(SOURCE, DESTINATION, 53_340, Icrc.UDP_PORT, buffer.address, bytes.size - 4, 0) shouldBe
                         (changed < 0)
                 }
             }

@@ -29,6 +29,7 @@ internal fun fits(
             frame.destinationPort,
             buffer.address,
             frame.length,
+            0,
         )
     } else {
         icrc.v6Fits(

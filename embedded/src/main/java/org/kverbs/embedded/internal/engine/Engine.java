@@ -40,6 +40,7 @@ public final class Engine implements AutoCloseable {
     private int fruitless;
 
     private final TaskQueue readyTasks = new TaskQueue();
+    private final TaskQueue lastTasks = new TaskQueue();
     private final LongWork longWork = new LongWork(this);
 
     private final FailureReports failures;
@@ -188,8 +189,21 @@ public final class Engine implements AutoCloseable {
         readyTasks.add(task);
     }
 
+    /** Queues a task to run when no other task is ready, at the end of the current call at the latest. */
+    public void readyLast(Task task) {
+        if (!task.queued) {
+            task.queued = true;
+            lastTasks.add(task);
+        }
+    }
+
+    private @Nullable Task nextTask() {
+        Task task = readyTasks.poll();
+        return task == null ? lastTasks.poll() : task;
+    }
+
     private void settle() {
-        for (Task task = readyTasks.poll(); task != null; task = readyTasks.poll()) {
+        for (Task task = nextTask(); task != null; task = nextTask()) {
             task.queued = false;
             run(task);
         }

@@ -5,9 +5,6 @@ import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
-import java.nio.channels.DatagramChannel;
-import java.nio.channels.SelectionKey;
-import java.nio.channels.Selector;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +14,7 @@ import org.kverbs.internal.abi.Errno;
 /** The multicast groups that a port has joined, with a socket for each. */
 final class GroupSockets {
 
-    private record Group(Peer peer, DatagramChannel channel) {}
+    private record Group(Peer peer, UdpSocket socket) {}
 
     private final PortSockets sockets;
     private final Peer self;
@@ -33,7 +30,7 @@ final class GroupSockets {
      *
      * @param waiting is told of the group's packets; null while the port is closed
      */
-    int join(Peer group, @Nullable Selector waiting) {
+    int join(Peer group, @Nullable Waiter waiting) {
         if (group.isV4() != self.isV4()) {
             return -Errno.EINVAL;
         }
@@ -44,15 +41,14 @@ final class GroupSockets {
             }
             // A socket bound to a unicast address gets no multicast packets: the group needs a socket of its own.
             InetAddress at = scoped(group.address.getAddress(), network);
-            DatagramChannel opened = sockets.open(new InetSocketAddress(at, Icrc.UDP_PORT));
+            UdpSocket opened = sockets.open(new InetSocketAddress(at, Icrc.UDP_PORT));
             try {
                 opened.join(at, network);
                 if (waiting != null) {
-                    opened.register(waiting, SelectionKey.OP_READ);
-                    waiting.wakeup();
+                    waiting.add(opened);
                 }
             } catch (IOException | RuntimeException e) {
-                PortSockets.close(opened);
+                opened.close();
                 throw e;
             }
             groups.add(new Group(group, opened));
@@ -77,7 +73,7 @@ final class GroupSockets {
         groups.removeIf(each -> {
             boolean left = each.peer.gidLow == gidLow && each.peer.gidHigh == gidHigh;
             if (left) {
-                PortSockets.close(each.channel);
+                each.socket.close();
             }
             return left;
         });
@@ -89,13 +85,13 @@ final class GroupSockets {
             return;
         }
         for (Group group : groups) { // a copy: another thread can leave a group meanwhile
-            receiver.take(group.channel, group.peer);
+            receiver.take(group.socket, group.peer);
         }
     }
 
     /** Leaves all groups. */
     void close() {
-        groups.forEach(each -> PortSockets.close(each.channel));
+        groups.forEach(each -> each.socket.close());
         groups.clear();
     }
 }

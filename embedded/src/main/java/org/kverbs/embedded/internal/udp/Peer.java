@@ -11,16 +11,21 @@ import org.kverbs.embedded.internal.wire.Icrc;
 /** Holds a host's IP address and GID, which stand for each other (IBA annex A17.4.2). */
 final class Peer {
 
+    /** The upper bits of the lower half of the GID of an IPv4 address. */
+    static final long MAPPED = 0xffffL << 32;
+
     final InetSocketAddress address;
     final long gidHigh;
     final long gidLow;
+    /** False if the way to the host takes no packets that the system cuts out of one run. Guarded by the engine's lock. */
+    boolean takesBatches = true;
 
     Peer(InetAddress inet) {
         address = new InetSocketAddress(inet, Icrc.UDP_PORT);
         ByteBuffer bytes = ByteBuffer.wrap(inet.getAddress());
         if (inet instanceof Inet4Address) {
             gidHigh = 0;
-            gidLow = 0xffffL << 32 | Integer.toUnsignedLong(bytes.getInt());
+            gidLow = MAPPED | Integer.toUnsignedLong(bytes.getInt());
         } else {
             gidHigh = bytes.getLong();
             gidLow = bytes.getLong();

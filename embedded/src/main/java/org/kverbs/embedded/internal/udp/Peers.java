@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Caches the hosts that packets go to and come from, so that repeated packets of one host allocate no object.
  * Strangers' packets can neither grow the cache nor slow it down: a host has {@value #WAYS} possible places, chosen by
- * a random key, and a new host replaces the least recently used of the four.
+ * a random key, and a new host replaces the least recently used of the four. {@link #find} is for one thread at a
+ * time, and so are the other methods together: the hosts of either are their own.
  */
 final class Peers {
 

@@ -6,8 +6,6 @@ import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.ProtocolFamily;
 import java.net.StandardProtocolFamily;
-import java.net.StandardSocketOptions;
-import java.nio.channels.DatagramChannel;
 import java.nio.channels.Selector;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.internal.abi.Errno;
@@ -17,14 +15,23 @@ public final class PortSockets {
 
     /** The requested size of a socket's buffers, in bytes. */
     static final int BUFFER = 4 << 20;
+    /** Linux raises this to its smallest buffer. */
+    private static final int SMALLEST = 1;
 
     private final boolean isV4;
     private final int buffer;
+    private final boolean isNative;
+    /** The hosts that send to sockets of Java. */
+    private final Peers peers = new Peers();
 
-    /** @param buffer the requested size of the receive buffers in bytes; the system's limit may reduce it */
-    PortSockets(boolean isV4, int buffer) {
+    /**
+     * @param buffer the requested size of the receive buffers in bytes; the system's limit may reduce it
+     * @param isNative whether to use sockets of Linux where possible
+     */
+    PortSockets(boolean isV4, int buffer, boolean isNative) {
         this.isV4 = isV4;
         this.buffer = buffer;
+        this.isNative = isNative && Libc.isUsable();
     }
 
     /** Returns the family of the port's addresses. */
@@ -33,22 +40,29 @@ public final class PortSockets {
     }
 
     /** Opens a socket that does not block, and binds it to an address; several sockets can have one of a group. */
-    DatagramChannel open(InetSocketAddress at) throws IOException {
-        DatagramChannel opened = DatagramChannel.open(family());
-        try {
-            opened.configureBlocking(false);
-            opened.setOption(StandardSocketOptions.SO_RCVBUF, buffer);
-            opened.setOption(StandardSocketOptions.SO_SNDBUF, BUFFER);
-            SourcePorts.wholly(opened);
-            if (at.getAddress().isMulticastAddress()) {
-                opened.setOption(StandardSocketOptions.SO_REUSEADDR, true);
-            }
-            opened.bind(at);
-            return opened;
-        } catch (IOException | RuntimeException e) {
-            opened.close();
-            throw e;
-        }
+    UdpSocket open(InetSocketAddress at) throws IOException {
+        return open(at, buffer);
+    }
+
+    /** Opens a socket that only sends. */
+    UdpSocket openExit(InetSocketAddress at) throws IOException {
+        return open(at, SMALLEST);
+    }
+
+    private UdpSocket open(InetSocketAddress at, int receiveBuffer) throws IOException {
+        return isNative
+                ? new LinuxSocket(isV4, at, receiveBuffer, BUFFER)
+                : new JavaSocket(family(), at, receiveBuffer, BUFFER, peers);
+    }
+
+    /** Makes a waiter for these sockets. */
+    Waiter waiter() throws IOException {
+        return isNative ? new LinuxWaiter() : new JavaWaiter();
+    }
+
+    /** Keeps the host of an intact datagram. */
+    void keep(Peer stranger) {
+        peers.keep(stranger);
     }
 
     /**
@@ -76,7 +90,7 @@ public final class PortSockets {
         }
     }
 
-    /** Closes a socket or a selector; null for none. */
+    /** Closes a socket, a selector or a waiter; null for none. */
     static void close(@Nullable AutoCloseable closeable) {
         try {
             if (closeable != null) {

@@ -1,11 +1,6 @@
 package org.kverbs.embedded.internal.udp;
 
-import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
-import java.nio.channels.DatagramChannel;
+import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.transport.Hca;
@@ -14,110 +9,166 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.embedded.internal.wire.PacketCodec;
 
 /**
- * Receives the packets of a device: checks each datagram of a socket and hands its packet to the device. Called by one
- * thread at a time; it takes the engine's lock by itself.
+ * Receives the packets of a device: takes the datagrams of a socket, checks the ICRC of each packet, and hands the
+ * packets to the device. Called by one thread at a time. It takes the engine's lock by itself, and only for the last
+ * step.
  */
 final class SocketReceiver {
 
-    /** How many packets are taken in one go before other threads get the engine's lock. */
+    /** The most datagrams that are taken in one go. */
     private static final int BATCH = 64;
 
     private final Hca device;
-    /** Guarded by the engine's lock. */
-    private final Peers peers;
+    private final PortSockets sockets;
+    private final Room room = new Room(2 * Datagram.MOST);
+    private final Datagram[] datagrams = new Datagram[BATCH];
+    /** By the number of a packet in this go. */
+    private final BitSet intact = new BitSet();
 
-    private final Icrc icrc;
-    private final ByteBuffer buffer;
-    private final long address;
     private final Packet received = new Packet(0);
+    /**
+     * How many datagrams the next go takes: as many as came at once before. So a datagram that comes alone is delivered
+     * without a system call that looks for another.
+     */
+    private int most = 1;
+    /** True if the go before found as many as it could take. */
+    private boolean grew;
 
-    /** @param peers the hosts that the sender knows, too */
-    SocketReceiver(Hca device, Peers peers) {
+    SocketReceiver(Hca device, PortSockets sockets) {
         this.device = device;
-        this.peers = peers;
-        MemorySegment memory = Arena.ofAuto().allocate(Icrc.HEADROOM + Packet.BUFFER_SIZE, 64);
-        this.icrc = new Icrc(memory.asByteBuffer());
-        this.buffer = memory.asSlice(Icrc.HEADROOM).asByteBuffer();
-        this.address = memory.address() + Icrc.HEADROOM;
+        this.sockets = sockets;
+        for (int i = 0; i < BATCH; i++) {
+            datagrams[i] = new Datagram(room);
+        }
     }
 
     /**
-     * Takes the packets that have arrived at a socket.
+     * Takes packets that have arrived at a socket. There may be more: the caller looks again.
      *
      * @param to the address that the socket is bound to
      */
-    void take(@Nullable DatagramChannel from, Peer to) {
-        if (from == null) {
+    void take(@Nullable UdpSocket from, Peer to) {
+        int count = from == null ? 0 : receive(from);
+        if (count == 0) {
             return;
         }
+        intact.clear();
+        int packets = 0;
+        for (int i = 0; i < count; i++) {
+            packets = check(datagrams[i], to, packets);
+        }
+        device.engine().enter();
         try {
-            InetSocketAddress source = receiveOne(from);
-            if (source == null) {
-                return;
-            }
-            device.engine().enter();
-            try {
-                for (int i = 0; source != null; source = ++i < BATCH ? receiveOne(from) : null) {
-                    deliverGuarded(source, to);
-                }
-            } finally {
-                device.engine().leave();
-            }
-        } catch (IOException e) {
-            // The socket was closed in the meantime, or a router rejected a packet of ours, which a retry timer
-            // handles.
+            deliver(count, to);
+        } finally {
+            device.engine().leave();
         }
     }
 
-    private @Nullable InetSocketAddress receiveOne(DatagramChannel from) throws IOException {
-        buffer.clear();
-        return (InetSocketAddress) from.receive(buffer);
+    /** Takes datagrams while there is room for the longest. */
+    private int receive(UdpSocket from) {
+        int count = 0;
+        int offset = 0;
+        for (; count < most && offset <= Datagram.MOST; count++) {
+            Datagram datagram = datagrams[count];
+            datagram.offset = offset;
+            if (!from.receive(datagram)) {
+                break;
+            }
+            offset += datagram.length;
+        }
+        adapt(count, offset > Datagram.MOST);
+        return count;
+    }
+
+    private void adapt(int count, boolean isRoomFull) {
+        if (count == 0) {
+            most = grew ? Math.max(1, most / 2) : most; // the go before had found all
+            grew = false;
+        } else if (count == most) {
+            most = Math.min(2 * most, BATCH);
+            grew = true;
+        } else if (!isRoomFull) {
+            most = count;
+            grew = false;
+        }
+    }
+
+    /** Notes which packets of a datagram are intact. Returns the number of packets so far. */
+    private int check(Datagram datagram, Peer to, int before) {
+        int packets = before;
+        int offset = 0;
+        do {
+            int length = Math.min(datagram.packet, datagram.length - offset) - Icrc.LENGTH;
+            long at = room.address + datagram.offset + offset;
+            room.save(at);
+            if (length > 0 && isIntact(datagram, to, at, length, packets - before)) {
+                intact.set(packets);
+            }
+            room.restore(at);
+            packets++;
+            offset += datagram.packet;
+        } while (offset < datagram.length);
+        if (datagram.stranger != null && intact.get(before)) {
+            sockets.keep(datagram.stranger);
+        }
+        datagram.stranger = null;
+        return packets;
+    }
+
+    /** @param index the packet's number in the datagram, which its sender gave it as IPv4's identification, too */
+    private boolean isIntact(Datagram from, Peer to, long at, int length, int index) {
+        int port = Icrc.UDP_PORT;
+        return to.isV4()
+                ? room.icrc.v4Fits((int) from.sourceLow, (int) to.gidLow, from.sourcePort, port, at, length, index)
+                : room.icrc.v6Fits(from.sourceHigh, from.sourceLow, to.gidHigh, to.gidLow, from.sourcePort, port, at,
+                        length);
+    }
+
+    private void deliver(int count, Peer to) {
+        int packets = 0;
+        for (int i = 0; i < count; i++) {
+            Datagram datagram = datagrams[i];
+            int offset = 0;
+            do {
+                deliverGuarded(datagram, to, offset, intact.get(packets++));
+                offset += datagram.packet;
+            } while (offset < datagram.length);
+            PollRate.seen();
+        }
     }
 
     /** Delivers one packet. If that fails, the next packets are still taken. */
-    private void deliverGuarded(InetSocketAddress source, Peer to) {
+    private void deliverGuarded(Datagram datagram, Peer to, int offset, boolean isIntact) {
         try {
-            deliver(source, to);
-            PollRate.seen();
+            deliver(datagram, to, offset, isIntact);
         } catch (Throwable e) {
             device.engine().report(e);
         }
     }
 
-    private void deliver(InetSocketAddress source, Peer to) {
-        int length = buffer.position() - Icrc.LENGTH;
+    private void deliver(Datagram datagram, Peer to, int offset, boolean isIntact) {
+        int length = Math.min(datagram.packet, datagram.length - offset) - Icrc.LENGTH;
         if (!device.isUp()) {
             return;
         }
-        if (length <= 0 || !PacketCodec.decode(received, address, length)) {
+        if (length <= 0 || !PacketCodec.decode(received, room.address + datagram.offset + offset, length)) {
             device.counters.count(Counter.PORT_RCV_ERRORS);
             return;
         }
-        Peer known = peers.known(source.getAddress());
-        Peer peer = known == null ? new Peer(source.getAddress()) : known;
-        if (!isIntact(peer, to, source.getPort(), length)) {
+        if (!isIntact) {
             device.counters.count(Counter.RX_ICRC_ENCAPSULATED);
             return;
         }
-        if (known == null) {
-            peers.keep(peer);
-        }
-        received.sourceGidHigh = peer.gidHigh;
-        received.sourceGidLow = peer.gidLow;
+        received.sourceGidHigh = datagram.sourceHigh;
+        received.sourceGidLow = datagram.sourceLow;
         received.destinationGidHigh = to.gidHigh;
         received.destinationGidLow = to.gidLow;
-        received.trafficClass = 0; // a UDP socket shows neither the traffic class nor the hop limit
-        received.hopLimit = 64;
+        received.trafficClass = datagram.trafficClass;
+        received.hopLimit = 64; // no socket is asked for it
         received.flowLabel = 0;
-        received.sourcePort = source.getPort();
+        received.sourcePort = datagram.sourcePort;
         received.psnCount = 1;
         device.take(received);
-    }
-
-    private boolean isIntact(Peer from, Peer to, int sourcePort, int length) {
-        int port = Icrc.UDP_PORT;
-        return from.isV4()
-                ? icrc.v4Fits((int) from.gidLow, (int) to.gidLow, sourcePort, port, address, length)
-                : icrc.v6Fits(from.gidHigh, from.gidLow, to.gidHigh, to.gidLow, sourcePort, port, address, length);
     }
 }

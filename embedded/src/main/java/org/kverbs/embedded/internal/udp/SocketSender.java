@@ -1,11 +1,6 @@
 package org.kverbs.embedded.internal.udp;
 
-import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.net.NetworkInterface;
-import java.nio.ByteBuffer;
-import java.nio.channels.DatagramChannel;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -14,14 +9,14 @@ import org.kverbs.embedded.internal.engine.Event;
 import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.objects.Counters;
-import org.kverbs.embedded.internal.wire.Icrc;
+import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.wire.Packet;
-import org.kverbs.embedded.internal.wire.PacketCodec;
 
 /**
- * Sends the packets of a device. A socket is full while the network is slower than the senders. Then one packet waits
- * for room, and senders that ask hold their next packets back, as the queues of a network card do. Called with the
- * engine's lock held.
+ * Sends the packets of a device. Packets that follow each other to one host leave together, at the latest when the
+ * current call of the engine has done all its work. A socket is full while the network is slower than the senders. Then
+ * the packets that did not leave wait for room, and senders that ask hold their next packets back, as the queues of a
+ * network card do. Called with the engine's lock held.
  */
 final class SocketSender {
 
@@ -29,16 +24,16 @@ final class SocketSender {
     private static final long PAUSE = 100_000;
 
     private final Engine engine;
-    private final Peer self;
-    private final Icrc icrc;
     private final Counters counters;
-    private final ByteBuffer buffer;
-    private final long address;
     private final List<Task> waiting = new ArrayList<>();
     private final SourcePorts sockets;
-    /** The destination and the socket of the packet that waits in the buffer, if one waits. */
-    private @Nullable Peer held;
-    private SourcePorts.@Nullable Exit heldBy;
+    /** Takes the next packets. */
+    private Batch next;
+    /** Has the packets of a full socket if {@link #isHeld}; otherwise it is empty. */
+    private Batch other;
+
+    private boolean isHeld;
+    private final Runnable touched;
 
     private final Event again = new Event() {
         @Override
@@ -48,57 +43,71 @@ final class SocketSender {
 
         @Override
         protected void failed() {
-            held = null; // this packet is lost; the packets behind it are not
-            resumeAll();
+            dropHeld(); // these packets are lost; the packets behind them are not
+        }
+    };
+
+    private final Task flush = new Task() {
+        @Override
+        protected void run() {
+            flush();
+        }
+
+        @Override
+        protected void failed() {
+            next.clear();
         }
     };
 
     /** @param self the source address of the packets */
-    SocketSender(Engine engine, Peer self, Counters counters) {
+    SocketSender(Engine engine, PortSockets sockets, Peer self, Counters counters) {
         this.engine = engine;
         this.counters = counters;
-        this.self = self;
-        this.sockets = new SourcePorts(self);
-        MemorySegment memory = Arena.ofAuto().allocate(Icrc.HEADROOM + Packet.BUFFER_SIZE, 64);
-        this.icrc = new Icrc(memory.asByteBuffer());
-        this.buffer = memory.asSlice(Icrc.HEADROOM).asByteBuffer();
-        this.address = memory.address() + Icrc.HEADROOM;
+        this.sockets = new SourcePorts(sockets, self);
+        this.next = new Batch(self);
+        this.other = new Batch(self);
+        this.touched = engine::touched;
     }
 
     /** @param groups the network interface for multicast packets */
-    void open(DatagramChannel opened, @Nullable NetworkInterface groups) {
+    void open(UdpSocket opened, @Nullable NetworkInterface groups) {
         sockets.open(opened, groups);
     }
 
     void close() {
+        flush();
+        next.clear();
         sockets.close();
-        held = null;
         engine.cancel(again);
-        resumeAll();
+        dropHeld();
     }
 
-    /** Sends a packet. While the socket is full one packet waits; further packets are lost, as in a full switch. */
+    /**
+     * Sends a packet, at the latest at the end of the engine's call. While the socket is full, further packets are
+     * lost, as in a full switch.
+     */
     void send(Packet packet, Peer to) {
-        SourcePorts.Exit exit = held == null ? sockets.of(packet) : null;
+        UdpSocket exit = isHeld ? null : sockets.of(packet);
         if (exit == null) {
             counters.count(Counter.PORT_XMIT_DISCARDS);
             return;
         }
-        int length = PacketCodec.encode(packet, address);
-        engine.touched();
-        int sum = icrc(to, exit.port, length);
-        Icrc.put(address + length, packet.summedTwice ? icrc.again(address, length) : sum);
-        buffer.limit(length + Icrc.LENGTH).position(0);
-        if (!leaves(to, exit)) {
-            held = to;
-            heldBy = exit;
-            engine.schedule(again, PAUSE);
+        boolean isMulticast = Gids.isMulticast(packet.destinationGidHigh, packet.destinationGidLow);
+        int hops = isMulticast ? packet.hopLimit : 0;
+        if (!next.takes(packet, to, exit, hops)) {
+            flush();
+        }
+        next.add(packet, to, exit, hops, touched);
+        if (next.isFull()) {
+            flush();
+        } else {
+            engine.readyLast(flush);
         }
     }
 
     /** Tells whether packets that can wait must wait. If so, the task becomes ready when the socket has room again. */
     boolean mustWait(Task task) {
-        if (held == null) {
+        if (!isHeld) {
             return false;
         }
         if (!waiting.contains(task)) {
@@ -107,35 +116,48 @@ final class SocketSender {
         return true;
     }
 
+    private void flush() {
+        if (isHeld || next.isEmpty()) {
+            return; // what stands behind the packets that wait leaves after them
+        }
+        if (leaves(next)) {
+            return;
+        }
+        Batch full = next;
+        next = other;
+        other = full;
+        isHeld = true;
+        engine.schedule(again, PAUSE);
+    }
+
     private void sendHeld() {
-        if (held != null && heldBy != null && !leaves(held, heldBy)) {
+        if (isHeld && !leaves(other)) {
             engine.schedule(again, PAUSE);
             return;
         }
-        held = null;
-        resumeAll();
+        dropHeld();
     }
 
-    private void resumeAll() {
+    /** Goes on after the packets that waited. */
+    private void dropHeld() {
+        other.clear();
+        isHeld = false;
+        if (!next.isEmpty()) {
+            engine.readyLast(flush);
+        }
         waiting.forEach(engine::ready);
         waiting.clear();
     }
 
-    /** Sends the packet in the buffer; returns false if the socket is full. */
-    private boolean leaves(Peer to, SourcePorts.Exit by) {
-        try {
-            return by.channel.send(buffer, to.address) > 0;
-        } catch (IOException e) {
+    /**
+     * Sends packets; returns false if the socket is full. A packet without a route, or to no such host, is lost, and a
+     * sender that waits for an answer will notice.
+     */
+    private boolean leaves(Batch batch) {
+        int lost = batch.leave();
+        for (int i = 0; i < lost; i++) {
             counters.count(Counter.PORT_XMIT_DISCARDS);
-            // no route, or no such host: the packet is lost, and a sender that waits for an answer will notice
-            return true;
         }
-    }
-
-    private int icrc(Peer to, int from, int length) {
-        int port = Icrc.UDP_PORT;
-        return self.isV4()
-                ? icrc.ofV4((int) self.gidLow, (int) to.gidLow, Icrc.DONT_FRAGMENT, from, port, address, length)
-                : icrc.ofV6(self.gidHigh, self.gidLow, to.gidHigh, to.gidLow, from, port, address, length);
+        return lost >= 0;
     }
 }

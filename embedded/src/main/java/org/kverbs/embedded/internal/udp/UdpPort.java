@@ -5,11 +5,7 @@ import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
-import java.net.StandardSocketOptions;
-import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.DatagramChannel;
-import java.nio.channels.SelectionKey;
-import java.nio.channels.Selector;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -46,28 +42,31 @@ public final class UdpPort implements PacketPort {
     /** Guards the receiving side. Taken before the engine's lock, or with tryLock. */
     private final ReentrantLock receiving = new ReentrantLock();
     private final GroupSockets groups;
-    private volatile @Nullable DatagramChannel channel;
-    private volatile @Nullable Selector selector;
+    private volatile @Nullable UdpSocket socket;
+    private volatile @Nullable Waiter waiter;
     private int window = 16;
     private volatile @Nullable Thread thread;
     private final PollRate polls = new PollRate();
     /** Reserves the address for this process until the device is opened for the first time; guarded by this object. */
-    private @Nullable DatagramChannel reserved;
+    private @Nullable UdpSocket reserved;
 
-    /** @param address the device's address; its socket is bound to it while the device is open */
-    public UdpPort(Hca device, InetAddress address) {
-        this(device, address, PortSockets.BUFFER);
+    /**
+     * @param address the device's address; its socket is bound to it while the device is open
+     * @param isNative whether to use sockets of Linux where possible; otherwise those of Java
+     */
+    public UdpPort(Hca device, InetAddress address, boolean isNative) {
+        this(device, address, isNative, PortSockets.BUFFER);
     }
 
     /** @param buffer the requested size of the socket's receive buffer in bytes; the system's limit may reduce it */
-    public UdpPort(Hca device, InetAddress address, int buffer) {
+    public UdpPort(Hca device, InetAddress address, boolean isNative, int buffer) {
         this.device = device;
         this.address = address;
         this.self = new Peer(address);
-        this.sockets = new PortSockets(self.isV4(), buffer);
+        this.sockets = new PortSockets(self.isV4(), buffer, isNative);
         this.groups = new GroupSockets(sockets, self);
-        this.sender = new SocketSender(device.engine(), self, device.counters);
-        this.receiver = new SocketReceiver(device, peers);
+        this.sender = new SocketSender(device.engine(), sockets, self, device.counters);
+        this.receiver = new SocketReceiver(device, sockets);
     }
 
     /**
@@ -84,8 +83,8 @@ public final class UdpPort implements PacketPort {
         }
     }
 
-    private synchronized DatagramChannel openOrReserved() throws IOException {
-        DatagramChannel opened = reserved == null ? sockets.open(self.address) : reserved;
+    private synchronized UdpSocket openOrReserved() throws IOException {
+        UdpSocket opened = reserved == null ? sockets.open(self.address) : reserved;
         reserved = null;
         return opened;
     }
@@ -99,20 +98,20 @@ public final class UdpPort implements PacketPort {
     @Override
     public int open() {
         try {
-            DatagramChannel opened = openOrReserved();
-            channel = opened;
+            UdpSocket opened = openOrReserved();
+            socket = opened;
             NetworkInterface network = PortSockets.networkInterface(address);
             if (network != null) {
-                opened.setOption(StandardSocketOptions.IP_MULTICAST_IF, network);
+                opened.setMulticastInterface(network);
             }
             sender.open(opened, network);
-            int room = opened.getOption(StandardSocketOptions.SO_RCVBUF);
+            int room = opened.receiveBuffer();
             // The kernel keeps a packet in the next larger power of two, and counts that size. The peer's buffer is
             // assumed to have the same size.
             window = Math.clamp(room / (2 * device.mtu() + 256), 16, 340);
-            Selector waiting = Selector.open();
-            selector = waiting;
-            opened.register(waiting, SelectionKey.OP_READ);
+            Waiter waiting = sockets.waiter();
+            waiter = waiting;
+            waiting.add(opened);
             thread = Thread.ofPlatform().daemon().name("kverbs-" + device.name()).start(() -> receive(waiting));
             return 0;
         } catch (BindException e) {
@@ -181,12 +180,10 @@ public final class UdpPort implements PacketPort {
         }
     }
 
-    private void receive(Selector waiting) {
+    private void receive(Waiter waiting) {
         while (waiting.isOpen()) {
             try {
                 receiveOnce(waiting);
-            } catch (ClosedSelectorException e) {
-                // The device was closed; the loop ends.
             } catch (Throwable e) {
                 recover(e);
             }
@@ -211,22 +208,16 @@ public final class UdpPort implements PacketPort {
         LockSupport.parkNanos(RECOVERY);
     }
 
-    private void receiveOnce(Selector waiting) throws IOException {
+    private void receiveOnce(Waiter waiting) throws IOException {
         if (polls.isDense()) {
             LockSupport.parkNanos(NAP);
-        } else if (waiting.select(UdpPort::ready) > 0) {
+        } else if (waiting.await()) {
             takeUnlessSomebodyPolls();
         }
     }
 
-    /**
-     * Ignores the key: a set of selected keys would allocate an object at each wake-up, and the sockets are few enough
-     * to try all.
-     */
-    private static void ready(SelectionKey key) {}
-
     private void takeUnlessSomebodyPolls() {
-        // Not tryLock: if the polling thread has the lock but no processor, the selector would wake this thread again
+        // Not tryLock: if the polling thread has the lock but no processor, the waiter would wake this thread again
         // and again.
         receiving.lock();
         try {
@@ -240,7 +231,7 @@ public final class UdpPort implements PacketPort {
 
     /** Takes the packets of all sockets. Called with {@link #receiving} held. */
     private void takeAll() {
-        receiver.take(channel, self);
+        receiver.take(socket, self);
         groups.take(receiver);
     }
 
@@ -282,7 +273,7 @@ public final class UdpPort implements PacketPort {
 
     @Override
     public int joinGroup(long gidHigh, long gidLow) {
-        return groups.join(Peer.of(gidHigh, gidLow), selector);
+        return groups.join(Peer.of(gidHigh, gidLow), waiter);
     }
 
     @Override
@@ -294,9 +285,9 @@ public final class UdpPort implements PacketPort {
     public void close() {
         groups.close();
         sender.close();
-        PortSockets.close(selector);
-        PortSockets.close(channel);
-        selector = null;
-        channel = null;
+        PortSockets.close(waiter);
+        PortSockets.close(socket);
+        waiter = null;
+        socket = null;
     }
 }

@@ -24,6 +24,12 @@ public final class PacketCodec {
 
     private PacketCodec() {}
 
+    /** Returns the length of a packet that {@link #encode} takes, as that returns it. */
+    public static int length(Packet p) {
+        int length = p.payloadLength;
+        return Opcode.headerLength(p.opcode) + length + (-length & PAD_MASK);
+    }
+
     /**
      * Writes the packet. A payload that already lies at its place stays there; all headers are written after the
      * payload.

@@ -20,7 +20,7 @@ private class Node(
     private val hca = Hca("udp$host", 1, engine, gids, 4096, Random(1))
 
     init {
-        hca.connect(UdpPort(hca, address))
+        hca.connect(UdpPort(hca, address, true))
         locked { gsi -> gsi.open() shouldBe 0 }
     }
 
