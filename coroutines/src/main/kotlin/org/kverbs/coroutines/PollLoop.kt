@@ -5,6 +5,7 @@ import org.kverbs.CompletionQueue
 import org.kverbs.WorkCompletions
 import java.time.Duration
 import java.util.concurrent.ConcurrentLinkedQueue
+import java.util.concurrent.atomic.AtomicLong
 import java.util.concurrent.locks.LockSupport
 
 /**
@@ -21,6 +22,20 @@ internal class PollLoop(
     private val tasks = ConcurrentLinkedQueue<Runnable>()
     private val batch = WorkCompletions(BATCH)
     private var unacked = 0
+
+    // Only the polling thread writes these, and other threads read them: a release store is a plain one on x86.
+    private val completions = AtomicLong()
+    private val ranTasks = AtomicLong()
+    private val sleeps = AtomicLong()
+
+    /** Number of completions taken. */
+    val completionCount: Long get() = completions.acquire
+
+    /** Number of tasks run. */
+    val taskCount: Long get() = ranTasks.acquire
+
+    /** Number of times that the polling thread waited. */
+    val sleepCount: Long get() = sleeps.acquire
     private var empty = 0
 
     @Volatile
@@ -67,16 +82,17 @@ internal class PollLoop(
 
     /** Runs the tasks and polls every queue once. Returns the number of tasks and completions. */
     fun round(): Int {
-        var done = runTasks()
-        done += pollAll()
-        return done
+        val tasks = runTasks()
+        return tasks + pollAll()
     }
 
     private fun pollAll(): Int {
         var done = 0
         for (queue in queues) {
             try {
-                done += queue.poll(batch)
+                val count = queue.poll(batch)
+                if (count > 0) completions.add(count)
+                done += count
             } catch (e: Throwable) {
                 // The queue is closed or broken; the other queues live on.
                 lose(queue, e)
@@ -108,6 +124,7 @@ internal class PollLoop(
             waking { task.run() }
             done++
         }
+        if (done > 0) ranTasks.add(done)
         return done
     }
 
@@ -136,6 +153,7 @@ internal class PollLoop(
         }
 
     private fun park(nanos: Long) {
+        sleeps.add(1)
         sleeper = Thread.currentThread()
         sleep = PARKED
         if (tasks.isEmpty()) LockSupport.parkNanos(nanos)
@@ -151,6 +169,7 @@ internal class PollLoop(
         sleep = WAITING
         try {
             if (armAll() && tasks.isEmpty() && pollAll() == 0) {
+                sleeps.add(1)
                 val event = channel.awaitEvent(FOREVER)
                 if (event != null) noteEvent(event)
             }
@@ -190,6 +209,9 @@ internal class PollLoop(
             // the queue was closed meanwhile, which acknowledges its events
         }
     }
+
+    /** Adds to a number that only the calling thread changes. */
+    private fun AtomicLong.add(count: Int) = setRelease(plain + count)
 
     private companion object {
         const val BATCH = 64
