@@ -2,6 +2,7 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.suspendCancellableCoroutine
+import org.kverbs.Resource
 import org.kverbs.internal.jfr.FlightRecords
 import org.kverbs.internal.jfr.MeasuredWait
 import java.util.concurrent.atomic.AtomicInteger
@@ -16,7 +17,7 @@ import java.util.concurrent.atomic.AtomicInteger
 internal class Credits(
     private val capacity: Int,
     private val what: String = "credit",
-    private val where: Any? = null,
+    private val where: Resource? = null,
 ) {
     private class Waiter(
         val count: Int,
@@ -98,7 +99,7 @@ internal class Credits(
         }
 
     private fun Waiter.ended() {
-        if (where != null) measured?.end(what, where)
+        if (where != null) measured?.end(what, where.describe())
     }
 
     private fun forget(waiter: Waiter) {

@@ -17,7 +17,6 @@ import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
-import kotlinx.coroutines.withTimeout
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionException
 import org.kverbs.cm.ConnectionException
@@ -27,7 +26,6 @@ import java.net.InetSocketAddress
 import java.nio.file.Files
 import java.time.Duration
 import kotlin.io.path.deleteIfExists
-import kotlin.time.Duration.Companion.seconds
 
 private const val SLOW_WAIT = "org.kverbs.SlowWait"
 
@@ -61,12 +59,12 @@ class FlightRecorderSpec :
         test("should record a connection at both sides, and its loss at the side that did not end it") {
             val events =
                 recorded {
-                    bound { server, host, address ->
-                        server.serve(this, ECHO)
-                        val client = host.connectMessages(address)
-                        client.ask("up") shouldBe "up"
-                        client.disconnect()
-                        withTimeout(20.seconds) { while (server.connections.isNotEmpty()) delay(1) }
+                    rdmaHost { provider("embedded") }.use { host ->
+                        val listener = host.listen(InetSocketAddress("127.0.0.1", 0))
+                        coroutineScope {
+                            launch { listener.accept().use { it.awaitEnd() } }
+                            host.connect(listener.address).disconnect()
+                        }
                     }
                 }
             val established = events.getValue("ConnectionEstablished") shouldHaveSize 2
@@ -139,7 +137,8 @@ class FlightRecorderSpec :
             suspend fun waits(threshold: Duration) =
                 recorded(threshold) {
                     TwoEnds().use { ends ->
-                        val pool = ends.client.pd.bufferPool {
+                        val pool =
+                            ends.client.pd.bufferPool {
                                 maxBytes(64.KiB)
                                 slabSize(64.KiB)
                                 maxBufferSize(64.KiB)

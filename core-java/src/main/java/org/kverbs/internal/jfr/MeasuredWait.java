@@ -7,7 +7,7 @@ public interface MeasuredWait {
      * Ends the wait, and records it if it was longer than the recording's threshold.
      *
      * @param what what was waited for, such as {@code buffer}
-     * @param where the object that let the caller wait; its text is taken only for a wait that is recorded
+     * @param where the object that let the caller wait
      */
-    void end(String what, Object where);
+    void end(String what, String where);
 }

@@ -33,11 +33,11 @@ final class SlowWaitEvent extends Event implements MeasuredWait {
     }
 
     @Override
-    public void end(String what, Object where) {
+    public void end(String what, String where) {
         end();
         if (shouldCommit()) {
             this.what = what;
-            this.where = where.toString();
+            this.where = where;
             commit();
         }
     }
