@@ -28,7 +28,8 @@ internal class KverbsSpec :
                 help.err.shouldBeEmpty()
                 help.out.lines().filter { it.endsWith(":") } shouldBe
                     listOf("Look at the devices:", "Try them out:", "Write programs:", "Get help:", "Options:")
-                val listed = listOf("devices", "devinfo", "top", "pingpong", "file", "sample", "lab", "script", "new", "help")
+                val listed =
+                    listOf("devices", "devinfo", "top", "pingpong", "file", "sample", "lab", "script", "new", "help")
                 listed.forEach { help.out.lines().count { line -> line.startsWith("  $it ") } shouldBe 1 }
             }
         }

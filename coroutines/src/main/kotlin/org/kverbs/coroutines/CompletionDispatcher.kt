@@ -62,7 +62,7 @@ public class CompletionDispatcher internal constructor(
         get() {
             val open = queues.filter { it.cq.isOpen }
             return CompletionDispatcherStats(
-                completions = loop.completionCount,
+                completions = targets.takenCount,
                 failures = failures.sum(),
                 tasks = loop.taskCount,
                 sleeps = loop.sleepCount,

@@ -23,13 +23,9 @@ internal class PollLoop(
     private val batch = WorkCompletions(BATCH)
     private var unacked = 0
 
-    // Only the polling thread writes these, and other threads read them: a release store is a plain one on x86.
-    private val completions = AtomicLong()
+    // Only the polling thread writes these.
     private val ranTasks = AtomicLong()
     private val sleeps = AtomicLong()
-
-    /** Number of completions taken. */
-    val completionCount: Long get() = completions.acquire
 
     /** Number of tasks run. */
     val taskCount: Long get() = ranTasks.acquire
@@ -90,9 +86,7 @@ internal class PollLoop(
         var done = 0
         for (queue in queues) {
             try {
-                val count = queue.poll(batch)
-                if (count > 0) completions.add(count)
-                done += count
+                done += queue.poll(batch)
             } catch (e: Throwable) {
                 // The queue is closed or broken; the other queues live on.
                 lose(queue, e)
@@ -210,9 +204,6 @@ internal class PollLoop(
         }
     }
 
-    /** Adds to a number that only the calling thread changes. */
-    private fun AtomicLong.add(count: Int) = setRelease(plain + count)
-
     private companion object {
         const val BATCH = 64
         const val AWAKE = 0
@@ -221,3 +212,6 @@ internal class PollLoop(
         val FOREVER: Duration = Duration.ofDays(1)
     }
 }
+
+/** Adds to a number that only the calling thread changes: by a plain store on x86, while others read. */
+internal fun AtomicLong.add(count: Int): Unit = setRelease(plain + count)

@@ -74,6 +74,7 @@ internal class PolledQueue(
         val left = leaving.get()
         val due = if (steps.isEmpty()) 0 else steps.size
         val count = cq.poll(batch)
+        if (count > 0) targets.took(count)
         for (i in 0 until count) targets.complete(batch[i])
         if (left > 0 && count < batch.capacity()) {
             leaving.addAndGet(-left)

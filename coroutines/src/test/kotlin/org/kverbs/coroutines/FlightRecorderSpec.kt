@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldHaveSize
@@ -24,6 +25,7 @@ import org.kverbs.dsl.KiB
 import org.kverbs.dsl.get
 import java.net.InetSocketAddress
 import java.nio.file.Files
+import java.nio.file.Path
 import java.time.Duration
 import kotlin.io.path.deleteIfExists
 
@@ -177,6 +179,18 @@ class FlightRecorderSpec :
                 }.getValue("SlowWait")
             slow.map { it.getString("what") }.toSet() shouldBe setOf("credit of the peer")
             slow.first().getString("where") shouldContain "queue pair"
+        }
+
+        test("should run in a JVM that has no Flight Recorder") {
+            val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
+            val modules = "--limit-modules=java.base,java.management,jdk.net,jdk.unsupported"
+            val path = listOf("-cp", System.getProperty("java.class.path"))
+            val program = "org.kverbs.coroutines.WithoutFlightRecorderProgram"
+            val command = listOf(java, modules, "--enable-native-access=ALL-UNNAMED") + path + program
+            val process = ProcessBuilder(command).redirectErrorStream(true).start()
+            val output = process.inputReader().readText()
+            withClue(output) { process.waitFor() shouldBe 0 }
+            output.trim().lines() shouldBe listOf("connected", "REM_ACCESS_ERR")
         }
 
         test("should count completions, waits and room of a dispatcher and of a queue pair") {

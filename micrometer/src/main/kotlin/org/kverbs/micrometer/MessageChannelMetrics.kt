@@ -19,7 +19,12 @@ public class MessageChannelMetrics(
     override fun bindTo(registry: MeterRegistry): Unit =
         with(registry) {
             counter("kverbs.channel.sent", channel, "Messages that were posted", BaseUnits.MESSAGES) { it.stats.sent }
-            counter("kverbs.channel.received", channel, "Messages that arrived", BaseUnits.MESSAGES) { it.stats.received }
+            counter(
+                "kverbs.channel.received",
+                channel,
+                "Messages that arrived",
+                BaseUnits.MESSAGES,
+            ) { it.stats.received }
             level("kverbs.channel.credits", channel, "Messages that the peer can take now") { it.stats.credits }
             level("kverbs.channel.sends.waiting", channel, "Sends that wait for the peer") { it.stats.waitingSends }
             level(

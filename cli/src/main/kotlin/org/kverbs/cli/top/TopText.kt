@@ -41,7 +41,14 @@ internal object TopText {
             left /= UNIT
             unit++
         }
-        val digits = if (unit == 0 || left >= HUNDREDS) 0 else if (left >= TENS) 1 else 2
+        val digits =
+            if (unit == 0 || left >= HUNDREDS) {
+                0
+            } else if (left >= TENS) {
+                1
+            } else {
+                2
+            }
         return String.format(Locale.ROOT, "%.${digits}f%s", left, UNITS[unit])
     }
 

@@ -44,9 +44,10 @@ internal class TopSpec :
 
         test("should have the same names in JSON as in CSV") {
             val json = Json.encodeToString(PortCounts.total(port(), TIME, softRoce(1)))
-            val snake = Json.parseToJsonElement(json).jsonObject.keys.map { key ->
-                key.replace(Regex("[A-Z]")) { "_" + it.value.lowercase() }
-            }
+            val snake =
+                Json.parseToJsonElement(json).jsonObject.keys.map { key ->
+                    key.replace(Regex("[A-Z]")) { "_" + it.value.lowercase() }
+                }
             snake shouldContainExactly PortCounts.COLUMNS
         }
 

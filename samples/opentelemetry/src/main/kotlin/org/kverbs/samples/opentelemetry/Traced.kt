@@ -36,7 +36,10 @@ public suspend fun traced(
                     meter.observe(server).use {
                         meter.observe(device).use {
                             val traced = TracedConnection(connection, telemetry)
-                            listOf("one", "two", "three").map { traced.ask(it) }.also { beforeEnd() }
+                            val answers = listOf("one", "two", "three").map { traced.ask(it) }
+                            beforeEnd()
+                            connection.disconnect()
+                            answers
                         }
                     }
                 }

@@ -34,7 +34,11 @@ public class TracedConnection(
     public suspend fun answer(answerOf: suspend (String) -> String) {
         for (message in connection.incoming) {
             val (head, question) = message.decodeToString().split('\n', limit = 2)
-            val headers = head.split(';').filter { it.isNotEmpty() }.associate { it.substringBefore('=') to it.substringAfter('=') }
+            val headers =
+                head.split(';').filter { '=' in it }.associate {
+                    it.substringBefore('=') to
+                        it.substringAfter('=')
+                }
             spanning("answer", SpanKind.SERVER, propagator.extract(Context.root(), headers, Headers)) {
                 connection.send(answerOf(question).encodeToByteArray())
             }
@@ -73,8 +77,6 @@ public class TracedConnection(
     }
 
     private object Headers : TextMapGetter<Map<String, String>> {
-        override fun keys(carrier: Map<String, String>): Iterable<String> = carrier.keys
-
         override fun get(
             carrier: Map<String, String>?,
             key: String,

@@ -15,6 +15,7 @@ import io.opentelemetry.sdk.metrics.data.MetricData
 import io.opentelemetry.sdk.testing.exporter.InMemoryMetricReader
 import io.opentelemetry.sdk.testing.exporter.InMemorySpanExporter
 import io.opentelemetry.sdk.trace.SdkTracerProvider
+import io.opentelemetry.sdk.trace.data.SpanData
 import io.opentelemetry.sdk.trace.export.SimpleSpanProcessor
 
 class TracedSpec :
@@ -25,6 +26,7 @@ class TracedSpec :
             val spans = InMemorySpanExporter.create()
             val reader = InMemoryMetricReader.create()
             var metrics: Collection<MetricData> = emptyList()
+            var finished: List<SpanData> = emptyList()
             OpenTelemetrySdk
                 .builder()
                 .setTracerProvider(
@@ -32,9 +34,12 @@ class TracedSpec :
                 ).setMeterProvider(SdkMeterProvider.builder().registerMetricReader(reader).build())
                 .setPropagators(ContextPropagators.create(W3CTraceContextPropagator.getInstance()))
                 .build()
-                .use { traced(it) { metrics = reader.collectAllMetrics() } shouldBe listOf("eno", "owt", "eerht") }
+                .use {
+                    traced(it) { metrics = reader.collectAllMetrics() } shouldBe listOf("eno", "owt", "eerht")
+                    finished = spans.finishedSpanItems
+                }
 
-            val (asked, answered) = spans.finishedSpanItems.partition { it.kind == SpanKind.CLIENT }
+            val (asked, answered) = finished.partition { it.kind == SpanKind.CLIENT }
             asked shouldHaveSize 3
             answered.map { it.parentSpanId }.toSet() shouldBe asked.map { it.spanId }.toSet()
             answered.map { it.traceId }.toSet() shouldBe asked.map { it.traceId }.toSet()
