@@ -103,11 +103,11 @@ internal class Credits(
     }
 
     private fun forget(waiter: Waiter) {
-        waiter.ended()
-        synchronized(waiters) {
-            waiters.remove(waiter)
-            waiting = waiters.size
-        }
+        val left =
+            synchronized(waiters) {
+                waiters.remove(waiter).also { waiting = waiters.size }
+            }
+        if (left) waiter.ended()
         grant() // callers behind it can need fewer
     }
 

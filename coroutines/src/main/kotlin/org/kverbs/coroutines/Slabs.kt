@@ -85,11 +85,11 @@ internal class Slabs(
         }
 
     private fun forget(waiter: SizeClass.Waiter) {
-        waiter.ended()
         val resumptions = Resumptions()
         synchronized(lock) {
             if (waiter.sizeClass.waiters.remove(waiter)) {
                 waiters--
+                waiter.ended()
                 serve(resumptions) // perhaps a slab was drained for this waiter alone
             }
         }
