@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class FlightRecords {
 
-    /** False in a runtime image without Flight Recorder, and where a program of modules did not resolve it. */
+    /** False in a runtime image without Flight Recorder. */
     private static final boolean IS_THERE =
             ModuleLayer.boot().findModule("jdk.jfr").isPresent();
 
