@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  * count from the time when the driver was loaded, or the embedded device created. Subtract two readings for a rate.
  *
  * <p>{@code errors} adds up failures of the link and of requests: the error counters of {@code counters/}, wrong keys,
- * wrong checksums, retries and sequence errors. A repeated packet can count in several of them. {@code discards} adds up
- * packets that were dropped, and messages that found no receive. {@code congestionMarks} adds up packets that a switch
- * had marked (ECN), and notifications of congestion sent and obeyed.
+ * wrong checksums, retries and sequence errors. A repeated packet can count in several of them. {@code discards} adds
+ * up packets that were dropped, and messages that found no receive. {@code congestionMarks} adds up packets that a
+ * switch had marked (ECN), and notifications of congestion sent and obeyed.
  *
  * @param sentBytes bytes sent; null if the driver does not count them, as Soft-RoCE does not
  * @param receivedBytes bytes received; null if not counted

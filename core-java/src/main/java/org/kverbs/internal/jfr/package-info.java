@@ -1,6 +1,6 @@
 /**
- * Events of Java Flight Recorder. {@link org.kverbs.internal.jfr.FlightRecords} is the door, and the only class here that
- * runs without the JDK's module {@code jdk.jfr}: the event classes are loaded when an event is recorded first.
+ * Events of Java Flight Recorder. {@link org.kverbs.internal.jfr.FlightRecords} is the door, and the only class here
+ * that runs without the JDK's module {@code jdk.jfr}: the event classes are loaded when an event is recorded first.
  *
  * <p>The package depends on no other package of kverbs.
  */
