@@ -5,6 +5,7 @@
  */
 @SuppressWarnings("module") // kverbs' other modules are compiled after this one
 module org.kverbs {
+    requires static jdk.jfr; // without it no events are recorded
     requires static transitive org.jspecify;
 
     exports org.kverbs;
@@ -23,6 +24,8 @@ module org.kverbs {
             org.kverbs.efa,
             org.kverbs.embedded,
             org.kverbs.mlx5;
+    exports org.kverbs.internal.jfr to
+            org.kverbs.coroutines;
     exports org.kverbs.internal.memory to
             org.kverbs.efa,
             org.kverbs.embedded,

@@ -27,7 +27,7 @@ public record AsyncEvent(AsyncEventType type, int rawType, @Nullable Resource so
         return this;
     }
 
-    private String element() {
+    String element() {
         if (source != null) {
             return source.describe();
         }
@@ -37,7 +37,11 @@ public record AsyncEvent(AsyncEventType type, int rawType, @Nullable Resource so
     /** Returns one line, such as {@code PORT_ERR on port 1} or {@code QP_FATAL on queue pair 17 (RC) on rxe0}. */
     @Override
     public String toString() {
-        String what = type == AsyncEventType.UNKNOWN ? "event " + rawType : type.name();
-        return what + " on " + element();
+        return typeText() + " on " + element();
+    }
+
+    /** Returns the name of the type; for an unknown one its number. */
+    String typeText() {
+        return type == AsyncEventType.UNKNOWN ? "event " + rawType : type.name();
     }
 }

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.AsyncEventType;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvAsyncEvent;
+import org.kverbs.internal.jfr.FlightRecords;
 
 /** The objects of a context that asynchronous events can name, and the wait for an event. Safe for any thread. */
 final class AsyncEventSources {
@@ -52,7 +53,10 @@ final class AsyncEventSources {
                 int port = event.get(JAVA_INT, IbvAsyncEvent.ELEMENT_PORT_NUM);
                 context.verbs.ackAsyncEvent(event);
                 AsyncEventType type = AsyncEventType.of(code);
-                return new AsyncEvent(type, code, type.isPortEvent() ? null : source, type.isPortEvent() ? port : 0);
+                var taken = new AsyncEvent(
+                        type, code, type.isPortEvent() ? null : source, type.isPortEvent() ? port : 0);
+                FlightRecords.asyncEvent(context.device().name(), taken.typeText(), taken.element());
+                return taken;
             } finally {
                 context.lifetime.exit();
             }

@@ -16,6 +16,7 @@ import org.kverbs.attributes.Gid;
 import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.abi.IbvWcFlags;
 import org.kverbs.internal.abi.IbvWcTmInfo;
+import org.kverbs.internal.jfr.FlightRecords;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.CompletionExtras;
 
@@ -378,19 +379,25 @@ public final class WorkCompletion {
     }
 
     /**
-     * Returns this completion if the work request succeeded.
+     * Returns this completion if the work request succeeded. A failure, except of a flushed request, is also an event
+     * {@code org.kverbs.CompletionError} of Java Flight Recorder.
      *
      * @throws WorkCompletionException if it failed. The exception names no operation, since the device need not give
      *     it; the id identifies the request
      */
     public WorkCompletion orThrow() {
         if (!isSuccess()) {
-            throw new WorkCompletionException(
+            var failure = new WorkCompletionException(
                     rawStatus(),
                     WorkCompletionOpcode.UNKNOWN.code(), // after a failure the field can hold any number
                     vendorError(),
                     queuePairNumber(),
                     workRequestId());
+            if (failure.status() != WorkCompletionStatus.WR_FLUSH_ERR) {
+                FlightRecords.completionError(
+                        null, queuePairNumber(), workRequestId(), status().name(), null, vendorError());
+            }
+            throw failure;
         }
         return this;
     }

@@ -19,6 +19,7 @@ private val published =
         "kverbs-coroutines" to "coroutines",
         "kverbs-serialization" to "serialization",
         "kverbs-krpc" to "krpc",
+        "kverbs-micrometer" to "micrometer",
         "kverbs-structures" to "structures",
         "kverbs-management" to "management",
         "kverbs-testkit" to "testkit",

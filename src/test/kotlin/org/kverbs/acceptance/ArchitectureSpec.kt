@@ -35,6 +35,7 @@ private val modulesBelow =
         "coroutines" to setOf("core-java", "dsl"),
         "serialization" to setOf("core-java", "dsl", "coroutines"),
         "krpc" to setOf("core-java", "dsl", "coroutines"),
+        "micrometer" to setOf("core-java", "dsl", "coroutines"),
         "structures" to setOf("core-java"),
         "management" to setOf("core-java", "dsl", "structures"),
         "testkit" to setOf("core-java", "dsl", "coroutines", "embedded"),
@@ -50,6 +51,7 @@ private const val UMAD = "org.kverbs.umad"
 private const val INTERNAL = "org.kverbs.internal"
 private const val ABI = "org.kverbs.internal.abi"
 private const val FFM = "org.kverbs.internal.ffm"
+private const val JFR = "org.kverbs.internal.jfr"
 private const val MEMORY = "org.kverbs.internal.memory"
 private const val VALUES = "org.kverbs.internal.values"
 private const val EMBEDDED = "org.kverbs.embedded"
@@ -59,11 +61,12 @@ private val packagesBelow =
     mapOf(
         SPI to setOf(),
         ABI to setOf(),
+        JFR to setOf(),
         MEMORY to setOf(),
         VALUES to setOf(),
         ATTRIBUTES to setOf(VALUES, ABI),
         INTERNAL to setOf(ATTRIBUTES, SPI, MEMORY, VALUES, ABI),
-        CORE to setOf(ATTRIBUTES, SPI, INTERNAL, MEMORY, VALUES, ABI),
+        CORE to setOf(ATTRIBUTES, SPI, INTERNAL, JFR, MEMORY, VALUES, ABI),
         FFM to setOf(CORE, SPI, INTERNAL, MEMORY, ABI),
         CM to setOf(CORE, ATTRIBUTES, SPI, INTERNAL, MEMORY, VALUES, ABI),
         UMAD to setOf(CORE, ATTRIBUTES, SPI, INTERNAL, VALUES, ABI),

@@ -176,6 +176,48 @@ class VerifySpec :
             }
         }
 
+        fun ScratchProject.soaks(status: Int = 0) {
+            val reports = "coroutines/target/surefire-reports"
+            file("new/soak/TEST-org.kverbs.coroutines.soak.SoakSpec.xml", report(5))
+            program(
+                "mvn",
+                $$"case $* in *SoakSpec*) echo \"mvn runs: $*\"; mkdir -p $$reports; cp new/soak/* $$reports; exit $$status ;; esac",
+            )
+        }
+
+        for ((words, minutes) in listOf(
+            listOf("--slow") to 60,
+            listOf("--slow", "10") to 10,
+            listOf("unit", "--slow", "3") to 3,
+        )) {
+            test("should load the device for $minutes minutes: ./verify ${words.joinToString(" ")}") {
+                project(unit = emptyList()).use {
+                    it.soaks()
+                    it.file("coroutines/target/surefire-reports/TEST-old.SoakSpec.xml", report(9))
+                    val outcome = it.run("./verify", *words.toTypedArray())
+                    outcome.output shouldContain "-Dsoak.minutes=$minutes "
+                    outcome.output shouldContain "slow     5 passed, 0 failed, 0 skipped"
+                    if (words.first() == "--slow") outcome.lastLine() shouldBe "5 passed, 0 failed, 0 skipped"
+                }
+            }
+        }
+
+        test("should fail when the long load failed, and be no part of the usual lanes") {
+            project(unit = emptyList()).use {
+                it.soaks(status = 1)
+                it.run("./verify", "--slow").status shouldBe 1
+                it.run("./verify").output shouldNotContain "SoakSpec"
+            }
+        }
+
+        test("should refuse minutes that are no number") {
+            project().use {
+                val outcome = it.run("env", "KVERBS_SLOW_MINUTES=ten", "./verify", "--slow")
+                outcome.output shouldContain "'ten' is no number of minutes"
+                outcome.status shouldBe 2
+            }
+        }
+
         test("should explain itself when asked for a lane that does not exist") {
             project().use {
                 val outcome = it.run("./verify", "everything")

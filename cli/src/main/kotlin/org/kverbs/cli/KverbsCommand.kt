@@ -11,6 +11,7 @@ import org.kverbs.cli.perf.PerfCommand
 import org.kverbs.cli.pingpong.PingPongCommand
 import org.kverbs.cli.project.NewCommand
 import org.kverbs.cli.script.ScriptCommand
+import org.kverbs.cli.top.TopCommand
 import org.kverbs.console.completion
 import org.kverbs.console.offer
 
@@ -23,6 +24,7 @@ internal class KverbsCommand : CoreCliktCommand("kverbs") {
             when (name) {
                 "devices" -> DevicesCommand()
                 "devinfo" -> DevInfoCommand()
+                "top" -> TopCommand()
                 "pingpong" -> PingPongCommand()
                 "perf" -> PerfCommand()
                 "file" -> FileCommand()
@@ -46,7 +48,7 @@ internal class KverbsCommand : CoreCliktCommand("kverbs") {
         /** The commands under the titles of the help, in its order. */
         private val GROUPS =
             mapOf(
-                "Look at the devices" to listOf("devices", "devinfo"),
+                "Look at the devices" to listOf("devices", "devinfo", "top"),
                 "Try them out" to listOf("pingpong", "perf", "file", "sample", "lab"),
                 "Write programs" to listOf("script", "new"),
                 "Get help" to ofHelp,

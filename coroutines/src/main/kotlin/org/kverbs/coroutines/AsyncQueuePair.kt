@@ -57,6 +57,9 @@ public class AsyncQueuePair<out V : Verbs> internal constructor(
      */
     public val queuePair: QueuePair get() = typed.queuePair
 
+    /** The counts of what the queue pair's callers wait for now. */
+    public val stats: AsyncQueuePairStats get() = sends.stats
+
     /** Returns the address that a peer needs to connect or send to this queue pair. */
     public fun endpoint(options: ConnectOptions = ConnectOptions.DEFAULTS): QueuePairEndpoint =
         queuePair.endpoint(options)
@@ -116,7 +119,7 @@ public fun <V : Verbs> CompletionDispatcher.qp(
         requireNotNull(room) {
             "the block sets completion queues: leave out cq, sendCq and recvCq, as the dispatcher supplies the queue"
         }
-    val failures = Failures()
+    val failures = Failures(this)
     val sends = SendSide(qp, this, queue, sendCount, failures)
     val receives =
         srq?.side ?: ReceiveSide(this, queue, receiveCount, failures, pd) { id, memory -> qp.postReceive(id, memory) }

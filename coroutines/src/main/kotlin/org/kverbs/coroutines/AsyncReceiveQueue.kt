@@ -80,7 +80,7 @@ internal fun CompletionDispatcher.receiveQueue(
     room: PolledQueue,
     capacity: Int,
 ): AsyncReceiveQueue {
-    val side = ReceiveSide(this, room, capacity, Failures(), pd) { id, memory -> queue.postReceive(id, memory) }
+    val side = ReceiveSide(this, room, capacity, Failures(this), pd) { id, memory -> queue.postReceive(id, memory) }
     queue.whenClosed { side.end(IllegalStateException("${queue.describe()} was closed")) }
     return AsyncReceiveQueue(queue, side)
 }

@@ -11,6 +11,7 @@ import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.cm.ConnectionException
 import org.kverbs.dsl.modify
+import org.kverbs.internal.jfr.FlightRecords
 import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.atomic.AtomicReference
 
@@ -86,7 +87,8 @@ internal class ChannelLink(
         hello: ByteArray,
         opening: Opening,
     ) {
-        val started = ChannelWindow(ChannelHello.parse(hello), settings.slotSize, opening == Opening.LISTENS)
+        val started =
+            ChannelWindow(ChannelHello.parse(hello), settings.slotSize, opening == Opening.LISTENS, pair.queuePair)
         check(window == null) { "the channel has a peer already; make another channel for another peer" }
         window = started
         if (keepAlive.heard > 0) started.open()
@@ -267,6 +269,9 @@ internal class ChannelLink(
     fun fail(cause: Throwable) {
         val first = meaningOf(cause)
         if (!failure.compareAndSet(null, first)) return
+        if (first !is ChannelClosedException) {
+            FlightRecords.channelFailed(memory.pd.context().device().name(), pair.queuePair.number(), first)
+        }
         stop() // before memory is freed that the peer can still reach
         end(first)
     }

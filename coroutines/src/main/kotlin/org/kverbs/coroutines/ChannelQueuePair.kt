@@ -20,7 +20,7 @@ internal class ChannelQueuePair(
     private var room: PolledQueue? = null
     private val windowRequests = if (memory.receives == null) 0 else settings.largeMessages
     private val typed = make(dispatcher, settings)
-    val failures = Failures(onFailure)
+    val failures = Failures(dispatcher, onFailure)
     val queuePair = typed.queuePair
     val polled: PolledQueue = requireNotNull(room)
     val messages = SendSide(queuePair, dispatcher, polled, settings.sendSlots, failures)

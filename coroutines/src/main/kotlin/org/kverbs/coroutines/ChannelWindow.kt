@@ -1,23 +1,26 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CompletableDeferred
+import org.kverbs.QueuePair
 import java.util.concurrent.atomic.AtomicInteger
 
 /**
  * Tracks what the peer can take: its receive slots as credits, and its limits.
  *
  * @param listens true if nothing can be sent before [open]
+ * @param queuePair names the channel in the slow waits of Flight Recorder; null to record none
  */
 internal class ChannelWindow(
     hello: ChannelHello,
     ownSlotSize: Int,
     listens: Boolean,
+    queuePair: QueuePair? = null,
 ) {
     /** The longest body that fits into a slot of both sides. */
     val eagerLimit = minOf(hello.slotSize, ownSlotSize) - ChannelMessage.HEADER
     val maxMessage = hello.maxMessage
     private val slots = hello.receiveSlots
-    val credits = Credits(hello.receiveSlots)
+    val credits = Credits(hello.receiveSlots, "credit of the peer", queuePair)
     private val opening = if (listens) CompletableDeferred<Unit>() else null
     private val used = AtomicInteger()
 

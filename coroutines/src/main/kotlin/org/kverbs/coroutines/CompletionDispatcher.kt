@@ -13,6 +13,7 @@ import org.kverbs.Context
 import org.kverbs.attributes.TransportType
 import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.atomic.AtomicReference
+import java.util.concurrent.atomic.LongAdder
 import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.EmptyCoroutineContext
 
@@ -53,7 +54,23 @@ public class CompletionDispatcher internal constructor(
     private val queueEntries = builder.queueEntries
     private val queues = CopyOnWriteArrayList<PolledQueue>()
 
+    private val failures = LongAdder()
     private val poller = AtomicReference<Thread?>()
+
+    /** The counts of what the dispatcher has done so far, and what it holds now. */
+    public val stats: CompletionDispatcherStats
+        get() {
+            val open = queues.filter { it.cq.isOpen }
+            return CompletionDispatcherStats(
+                completions = targets.takenCount,
+                failures = failures.sum(),
+                tasks = loop.taskCount,
+                sleeps = loop.sleepCount,
+                queues = open.size,
+                entries = open.sumOf { it.capacity },
+                reserved = open.sumOf { it.reservedCount },
+            )
+        }
 
     /**
      * Why no thread polls any more, although the channel can be open for another moment; null while a thread polls.
@@ -100,6 +117,9 @@ public class CompletionDispatcher internal constructor(
         }
         thread?.start()
     }
+
+    /** Counts a request that failed, other than by a flush. */
+    internal fun countFailure(): Unit = failures.increment()
 
     private fun pollUntilClosed() {
         // The dispatcher was closed before this thread began: another thread runs the remaining tasks.

@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import org.kverbs.WorkCompletion
+import java.util.concurrent.atomic.AtomicLong
 import java.util.concurrent.atomic.AtomicReferenceArray
 
 /**
@@ -17,6 +18,13 @@ internal class CompletionTargets {
     private var entries = AtomicReferenceArray<Entry>(16)
     private val free = ArrayDeque<Int>()
     private var used = 0
+    private val taken = AtomicLong()
+
+    /** Number of completions that were taken from the queues. */
+    val takenCount: Long get() = taken.acquire
+
+    /** Counts completions. Only the polling thread calls it, before the targets get them. */
+    fun took(completions: Int): Unit = taken.add(completions)
 
     /** Adds a target. Returns the upper half of its requests' ids. */
     @Synchronized

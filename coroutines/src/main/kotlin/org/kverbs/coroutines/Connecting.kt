@@ -20,6 +20,7 @@ import org.kverbs.cm.ConnectionStep
 import org.kverbs.cm.ConnectionTimeoutException
 import org.kverbs.cm.RejectReason
 import org.kverbs.dsl.RC
+import org.kverbs.internal.jfr.FlightRecords
 import java.net.InetAddress
 import java.net.InetSocketAddress
 import kotlin.time.Duration
@@ -77,6 +78,7 @@ private suspend fun <T> RdmaHost.establishAt(
     val steps = newId(setUp.portSpace)
     val id = steps.id
     val timeout = setUp.timeout
+    val attempt = FlightRecords.beginConnection()
     var made: Established<T>? = null
     var hasAnswered = false
     try {
@@ -97,9 +99,11 @@ private suspend fun <T> RdmaHost.establishAt(
             qp.answerSoon()
             id.establish()
         }
+        attempt?.established(made.node.context.device().name(), qp.number(), address, true)
         return made
     } catch (e: Throwable) {
         val reason = if (hasAnswered) steps.meaning(e, ConnectionStep.CONNECT, address, GONE) else e
+        attempt?.failed(address, true, reason)
         closeAll(id, made, cause = reason)
         throw reason
     }

@@ -8,6 +8,7 @@ import org.kverbs.RdmaException
 import org.kverbs.attributes.QueuePairAttributes
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.cm.ConnectionEventType
+import org.kverbs.internal.jfr.FlightRecords
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
@@ -26,6 +27,10 @@ internal class ConnectionLifetime(
     private val onFlushed: () -> Unit,
 ) : AutoCloseable {
     private val steps = connection.steps
+    private val began = System.nanoTime()
+
+    @Volatile
+    private var isEndedHere = false
     private val ended = CompletableDeferred<Unit>()
 
     /** False once either side has ended the connection. */
@@ -41,6 +46,7 @@ internal class ConnectionLifetime(
         for (event in steps.events) {
             val type = event.type()
             if (type != ConnectionEventType.DISCONNECTED && !type.isError) continue
+            if (!isEndedHere) recordLoss(type)
             onEnd()
             ended.wake(Unit)
             quietly { connection.queuePair.modify(QueuePairAttributes.builder().state(QueuePairState.ERR).build()) }
@@ -51,9 +57,17 @@ internal class ConnectionLifetime(
         }
     }
 
+    private fun recordLoss(type: ConnectionEventType) {
+        val alive = System.nanoTime() - began
+        val device = connection.node.context.device().name()
+        val number = connection.queuePair.number()
+        FlightRecords.connectionLost(device, number, steps.remoteAddress, alive, type.name)
+    }
+
     suspend fun awaitEnd() = ended.await()
 
     suspend fun disconnect(timeout: Duration) {
+        isEndedHere = true
         quietly { steps.id.disconnect() }
         withTimeoutOrNull(timeout) { ended.await() }
         close()

@@ -11,6 +11,7 @@ import org.kverbs.cm.ConnectionStep
 import org.kverbs.cm.PortSpace
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.RcVerbs
+import org.kverbs.internal.jfr.FlightRecords
 import java.net.InetSocketAddress
 import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.time.Duration
@@ -57,6 +58,7 @@ public class ConnectionRequest internal constructor(
     internal suspend fun <T> establish(setUp: SetUp<T>): Established<T> {
         beginAnswer(setUp.portSpace)
         val isDatagram = setUp.portSpace.isDatagram
+        val attempt = FlightRecords.beginConnection()
         var made: Established<T>? = null
         try {
             made = Established(steps, host.node(steps.id), setUp)
@@ -67,10 +69,12 @@ public class ConnectionRequest internal constructor(
             if (!isDatagram) qp.answerSoon()
             steps.id.accept(qp, setUp.parameters(made.node).withinRequest())
             if (!isDatagram) steps.await(ConnectionStep.ACCEPT, remoteAddress, setUp.timeout, ESTABLISHED)
+            attempt?.established(made.node.context.device().name(), qp.number(), remoteAddress, false)
             return made
         } catch (e: Throwable) {
             val fits = made == null || setUp.parameters(made.node).fit()
             val reason = if (fits) steps.meaning(e, ConnectionStep.ACCEPT, remoteAddress, GONE) else e
+            attempt?.failed(remoteAddress, false, reason)
             closeAll(steps.id, made, cause = reason)
             throw reason
         }

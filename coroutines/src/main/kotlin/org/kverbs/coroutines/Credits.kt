@@ -2,18 +2,27 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.suspendCancellableCoroutine
+import org.kverbs.Resource
+import org.kverbs.internal.jfr.FlightRecords
+import org.kverbs.internal.jfr.MeasuredWait
 import java.util.concurrent.atomic.AtomicInteger
 
 /**
  * Counts the free entries of a queue. A caller that needs more than are free waits. Callers are served in the order of
  * their calls, even if a later call needs fewer. Any thread can call.
+ *
+ * @param what what a credit is, for the slow waits of Flight Recorder
+ * @param where whose credits they are; null to record no slow waits
  */
 internal class Credits(
     private val capacity: Int,
+    private val what: String = "credit",
+    private val where: Resource? = null,
 ) {
     private class Waiter(
         val count: Int,
         val continuation: CancellableContinuation<Unit>,
+        val measured: MeasuredWait?,
     )
 
     private val free = AtomicInteger(capacity)
@@ -62,7 +71,7 @@ internal class Credits(
 
     private suspend fun await(count: Int): Unit =
         suspendCancellableCoroutine { continuation ->
-            val waiter = Waiter(count, continuation)
+            val waiter = Waiter(count, continuation, if (where == null) null else FlightRecords.beginWait())
             val failed =
                 synchronized(waiters) {
                     if (failure == null) {
@@ -89,11 +98,16 @@ internal class Credits(
             }
         }
 
+    private fun Waiter.ended() {
+        if (where != null) measured?.end(what, where.describe())
+    }
+
     private fun forget(waiter: Waiter) {
-        synchronized(waiters) {
-            waiters.remove(waiter)
-            waiting = waiters.size
-        }
+        val left =
+            synchronized(waiters) {
+                waiters.remove(waiter).also { waiting = waiters.size }
+            }
+        if (left) waiter.ended()
         grant() // callers behind it can need fewer
     }
 
@@ -119,6 +133,7 @@ internal class Credits(
 
     /** Wakes a caller that has its credits. One that is cancelled before it runs gives them back. */
     private fun wake(waiter: Waiter) {
+        waiter.ended()
         val isWoken = waking { waiter.continuation.resume(Unit) { _, _, _ -> release(waiter.count) } }
         if (!isWoken) free.addAndGet(waiter.count)
     }
@@ -137,7 +152,10 @@ internal class Credits(
                 }
             }
         served.forEach(::wake)
-        ended.forEach { it.continuation.fail(cause) }
+        ended.forEach {
+            it.ended()
+            it.continuation.fail(cause)
+        }
     }
 
     /** Takes a credit for [use], and gives it back unless [use] has called `spend`. */

@@ -2,14 +2,18 @@ package org.kverbs.coroutines
 
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionException
+import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletionStatus
+import org.kverbs.internal.jfr.FlightRecords
 
 /**
  * Remembers the first failure of a queue pair, which becomes the cause of the requests flushed afterwards.
  *
+ * @param dispatcher counts the failures, and names the device in the events of Flight Recorder; null in specs
  * @param onFailure called with the first failed completion, even if no caller waits for it; the polling thread calls it
  */
 internal class Failures(
+    private val dispatcher: CompletionDispatcher? = null,
     private val onFailure: (WorkCompletionException) -> Unit = {},
 ) {
     private var isTold = false
@@ -36,6 +40,16 @@ internal class Failures(
             )
         if (failure.status() != WorkCompletionStatus.WR_FLUSH_ERR) {
             if (first == null) first = failure
+            dispatcher?.countFailure()
+            val operation = failure.opcode().takeIf { it != WorkCompletionOpcode.UNKNOWN }?.name
+            FlightRecords.completionError(
+                dispatcher?.context?.device()?.name(),
+                failure.queuePairNumber(),
+                failure.workRequestId(),
+                failure.status().name,
+                operation,
+                failure.vendorError(),
+            )
         } else {
             first?.let(failure::initCause)
         }

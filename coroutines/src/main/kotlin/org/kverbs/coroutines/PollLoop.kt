@@ -4,6 +4,7 @@ import org.kverbs.CompletionChannel
 import org.kverbs.CompletionQueue
 import java.time.Duration
 import java.util.concurrent.ConcurrentLinkedQueue
+import java.util.concurrent.atomic.AtomicLong
 import java.util.concurrent.locks.LockSupport
 
 /**
@@ -25,6 +26,16 @@ internal class PollLoop(
     private val glance = Glance()
     private var unacked = 0
     private var empty = 0
+
+    // Only the polling thread writes these.
+    private val ranTasks = AtomicLong()
+    private val sleeps = AtomicLong()
+
+    /** Number of tasks run. */
+    val taskCount: Long get() = ranTasks.acquire
+
+    /** Number of times that the polling thread waited. */
+    val sleepCount: Long get() = sleeps.acquire
 
     @Volatile
     private var sleep = AWAKE
@@ -71,9 +82,8 @@ internal class PollLoop(
     /** Runs the tasks and polls every queue once. Returns the number of tasks and completions. */
     fun round(): Int {
         looks = 0
-        var done = runTasks()
-        done += pollAll()
-        return done
+        val tasks = runTasks()
+        return tasks + pollAll()
     }
 
     /**
@@ -133,6 +143,7 @@ internal class PollLoop(
             waking { task.run() }
             done++
         }
+        if (done > 0) ranTasks.add(done)
         return done
     }
 
@@ -161,6 +172,7 @@ internal class PollLoop(
         }
 
     private fun park(nanos: Long) {
+        sleeps.add(1)
         sleeper = Thread.currentThread()
         sleep = PARKED
         if (tasks.isEmpty()) LockSupport.parkNanos(nanos)
@@ -176,6 +188,7 @@ internal class PollLoop(
         sleep = WAITING
         try {
             if (armAll() && tasks.isEmpty() && pollAll() == 0) {
+                sleeps.add(1)
                 val event = channel.awaitEvent(FOREVER)
                 if (event != null) noteEvent(event)
             }
@@ -225,3 +238,6 @@ internal class PollLoop(
         val FOREVER: Duration = Duration.ofDays(1)
     }
 }
+
+/** Adds to a number that only the calling thread changes: by a plain store on x86, while others read. */
+internal fun AtomicLong.add(count: Int): Unit = setRelease(plain + count)

@@ -16,8 +16,11 @@ internal class PolledQueue(
     private val targets: CompletionTargets,
     private val wake: () -> Unit,
 ) : Pollable(cq) {
-    private val capacity = cq.entries()
+    val capacity = cq.entries()
     private val reserved = AtomicInteger()
+
+    /** Number of entries that request queues have reserved. */
+    val reservedCount: Int get() = reserved.get()
 
     /** Entries of request queues that are gone, but whose last completions can still be in this queue. */
     private val leaving = AtomicInteger()
@@ -92,6 +95,7 @@ internal class PolledQueue(
     fun take(): Int {
         handle()
         val count = cq.poll(batch)
+        if (count > 0) targets.took(count)
         next = 0
         end = count
         handle()

@@ -32,7 +32,10 @@ internal class SendSide(
     private val slots = SendSlots(capacity, failures)
 
     /** The free entries of the queue. */
-    val credits = Credits(capacity)
+    val credits = Credits(capacity, "room in the send queue", queuePair)
+
+    val stats: AsyncQueuePairStats
+        get() = AsyncQueuePairStats(capacity, capacity - credits.available, credits.waitingCount)
 
     /** Number of requests posted so far; it wraps around. */
     val posted: Int get() = synchronized(lock) { slots.next() }

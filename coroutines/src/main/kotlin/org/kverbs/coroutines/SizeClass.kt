@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
+import org.kverbs.internal.jfr.FlightRecords
 
 /**
  * The chunks of 2^[bits] bytes: the slabs that are cut into them, and the callers that wait for one. The lock of its
@@ -14,7 +15,14 @@ internal class SizeClass(
         val turn: Long,
         val sizeClass: SizeClass,
         val continuation: CancellableContinuation<Chunk>,
-    )
+    ) {
+        private val measured = FlightRecords.beginWait()
+
+        /** Records the wait for Flight Recorder if it was slow. */
+        fun ended() {
+            measured?.end("buffer", "$sizeClass")
+        }
+    }
 
     val chunksOfSlab: Int = (slabBytes shr bits).toInt()
 
@@ -35,6 +43,8 @@ internal class SizeClass(
 
     /** True if a caller waits and no lent chunk will come back to this class. */
     val isStarved: Boolean get() = slabs == 0 && waiters.isNotEmpty()
+
+    override fun toString(): String = "buffers of ${1L shl bits} bytes"
 
     /** Lends a chunk of a slab that is cut for this class. */
     fun lend(): Chunk? {

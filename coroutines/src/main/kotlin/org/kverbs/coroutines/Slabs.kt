@@ -89,6 +89,7 @@ internal class Slabs(
         synchronized(lock) {
             if (waiter.sizeClass.waiters.remove(waiter)) {
                 waiters--
+                waiter.ended()
                 serve(resumptions) // perhaps a slab was drained for this waiter alone
             }
         }
@@ -190,7 +191,8 @@ internal class Slabs(
         resumptions: Resumptions,
     ) {
         waiters--
-        resumptions.add(sizeClass.waiters.removeFirst().continuation, checkNotNull(lend(sizeClass)))
+        val waiter = sizeClass.waiters.removeFirst().also { it.ended() }
+        resumptions.add(waiter.continuation, checkNotNull(lend(sizeClass)))
     }
 
     /**
@@ -257,7 +259,10 @@ internal class Slabs(
             out = lent
             closing = regionsToClose()
         }
-        ended.forEach { it.continuation.fail(IllegalStateException(message)) }
+        ended.forEach {
+            it.ended()
+            it.continuation.fail(IllegalStateException(message))
+        }
         closing.forEach { it.close() }
         return out
     }

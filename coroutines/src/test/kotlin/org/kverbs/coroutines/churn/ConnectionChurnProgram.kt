@@ -43,7 +43,7 @@ object ConnectionChurnProgram {
 }
 
 /** Two hosts; one connects to the other, several times at once. */
-private class Churn : AutoCloseable {
+internal class Churn : AutoCloseable {
     private val server = rdmaHost { provider("embedded") }
     private val client = rdmaHost { provider("embedded") }
     private val listener = server.listen(InetSocketAddress("0.0.0.0", 0))

@@ -1,0 +1,76 @@
+package org.kverbs.cli.top
+
+import kotlinx.serialization.Serializable
+import org.kverbs.PortTraffic
+
+/**
+ * What a port has counted between two readings, or since its driver was loaded; null for what the driver does not count.
+ * The properties are the keys of the JSON and, in their order, the columns of the CSV.
+ *
+ * @property time when it was read, as ISO 8601
+ * @property seconds the time between the readings; null for the counts since the driver was loaded
+ */
+@Serializable
+internal class PortCounts(
+    val time: String,
+    val seconds: Double?,
+    val device: String,
+    val port: Int,
+    val receivedBytes: Long?,
+    val sentBytes: Long?,
+    val receivedPackets: Long?,
+    val sentPackets: Long?,
+    val errors: Long?,
+    val discards: Long?,
+    val congestionMarks: Long?,
+) {
+    /** The counts in their order, for tables. */
+    val all: List<Long?>
+        get() = listOf(receivedBytes, sentBytes, receivedPackets, sentPackets, errors, discards, congestionMarks)
+
+    companion object {
+        /** The names of all properties, in the style of a CSV file. */
+        val COLUMNS =
+            listOf("time", "seconds", "device", "port", "received_bytes", "sent_bytes", "received_packets") +
+                listOf("sent_packets", "errors", "discards", "congestion_marks")
+
+        fun total(
+            port: WatchedPort,
+            time: String,
+            now: PortTraffic,
+        ) = counts(port, time, null) { it(now) }
+
+        fun between(
+            port: WatchedPort,
+            time: String,
+            seconds: Double,
+            before: PortTraffic,
+            after: PortTraffic,
+        ) = counts(port, time, seconds) { of -> of(before)?.let { old -> of(after)?.let { grown(old, it) } } }
+
+        private fun counts(
+            port: WatchedPort,
+            time: String,
+            seconds: Double?,
+            value: ((PortTraffic) -> Long?) -> Long?,
+        ) = PortCounts(
+            time,
+            seconds,
+            port.device,
+            port.port,
+            value { it.receivedBytes },
+            value { it.sentBytes },
+            value { it.receivedPackets },
+            value { it.sentPackets },
+            value { it.errors },
+            value { it.discards },
+            value { it.congestionMarks },
+        )
+
+        /** The growth of an unsigned counter. One that was reset meanwhile counts from zero. */
+        private fun grown(
+            before: Long,
+            after: Long,
+        ): Long = if (after.toULong() >= before.toULong()) after - before else after
+    }
+}
