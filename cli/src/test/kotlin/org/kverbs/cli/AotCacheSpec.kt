@@ -2,6 +2,7 @@ package org.kverbs.cli
 
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.engine.spec.tempdir
 import io.kotest.engine.spec.tempfile
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
@@ -26,9 +27,8 @@ class AotCacheSpec :
         val quiet = Regex("aot_quiet='(.*)'").find(aotScript())!!.groupValues[1]
         listOf("no file" to 0, "an empty file" to 0, "random bytes" to 9000).forEach { (what, bytes) ->
             test("should start without a word of a cache that is $what") {
-                val file = tempfile(suffix = ".aot")
-                file.writeBytes(Random.nextBytes(bytes))
-                if (what == "no file") file.delete()
+                val file = tempdir().resolve("kverbs.aot")
+                if (what != "no file") file.writeBytes(Random.nextBytes(bytes))
                 java(quiet, "-XX:AOTCache=$file", "-version").out shouldBe java("-version").out
             }
         }
@@ -58,6 +58,7 @@ private class JvmOutcome(
 private fun java(vararg words: String): JvmOutcome {
     val java = File(System.getProperty("java.home"), "bin/java").path
     val process = ProcessBuilder(listOf(java) + words).redirectErrorStream(true).start()
-    val out = process.inputReader().readText()
+    // A cache that can't be read costs the JDK's own archive of classes as well, and that alone is told by its version.
+    val out = process.inputReader().readText().replace(", sharing", "")
     return JvmOutcome(process.waitFor(), out)
 }

@@ -22,9 +22,9 @@ private class CallTrial(
 
     fun run(): String {
         var rounds = FIRST_ROUNDS
-        val begin = System.nanoTime()
+        val begin = threads.currentThreadCpuTime
         // Compiled, and as many calls as a part of the measurement takes.
-        while (System.nanoTime() - begin < WARM_UP) if (time(rounds) < PART) rounds += rounds / 2
+        while (threads.currentThreadCpuTime - begin < WARM_UP) if (time(rounds) < PART) rounds += rounds / 2
         val bytes = threads.currentThreadAllocatedBytes
         val lowest = (1..PARTS).minOf { time(rounds) }
         val allocated = threads.currentThreadAllocatedBytes - bytes
@@ -40,7 +40,7 @@ private class CallTrial(
     private companion object {
         const val FIRST_ROUNDS = 1000
         const val PARTS = 25
-        val WARM_UP = MILLISECONDS.toNanos(1200)
+        val WARM_UP = MILLISECONDS.toNanos(600)
         val PART = MILLISECONDS.toNanos(10)
     }
 }

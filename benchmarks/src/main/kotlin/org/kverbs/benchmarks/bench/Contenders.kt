@@ -30,7 +30,12 @@ internal val CONTENDERS: List<Contender> =
                 IoUringSocketChannel::class.java,
             )
         },
-        JvmContender("jucx-tcp", "JUCX 1.14, UCX over TCP", mapOf("UCX_TLS" to "tcp"), ::noUcx) { JucxExchange() },
+        JvmContender(
+            "jucx-tcp",
+            "JUCX 1.14, UCX over TCP",
+            mapOf("UCX_TLS" to "tcp", "UCX_NET_DEVICES" to "lo"),
+            ::noUcx,
+        ) { JucxExchange() },
         JvmContender("jucx-memory", "JUCX 1.14, UCX over shared memory", mapOf("UCX_TLS" to "shm,self"), ::noUcx) {
             JucxExchange()
         },

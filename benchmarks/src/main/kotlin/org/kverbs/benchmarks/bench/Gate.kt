@@ -74,7 +74,7 @@ internal class Gate(
         mutableMapOf<Call, Calls.Cost>().apply { repeat(ATTEMPTS) { merge(measure(Call.entries)) } }
 
     private fun MutableMap<Call, Calls.Cost>.merge(measured: Map<Call, Calls.Cost>) =
-        measured.forEach { (call, cost) -> merge(call, cost) { a, b -> if (a.ratio <= b.ratio) a else b } }
+        measured.forEach { (call, cost) -> merge(call, cost, Calls.Cost::best) }
 
     private fun fails(
         cost: Calls.Cost,
