@@ -32,6 +32,7 @@ internal class Bench : BenchCommand() {
     override fun run() {
         if (isGate) wrong("--gate", "give it alone")
         only.forEach { if (it !in names) wrong("--only", "$it is none of ${names.joinToString()}") }
+        if (isWritten && only.isNotEmpty()) wrong("--write", "the pages have all that this machine can run: leave out --only")
         json?.let { requireFree(Path.of(it).toAbsolutePath()) }
         val chosen = CONTENDERS.filter { only.isEmpty() || it.name in only }
         if (isList) {
@@ -53,11 +54,13 @@ internal class Bench : BenchCommand() {
         echo(report.text())
         try {
             json?.let { Path.of(it).writeText(report.json()) }
+            if (report.failed.isNotEmpty()) throw CliktError("kverbs: ${report.failed.joinToString()} failed")
             if (isWritten) Pages(Path.of(System.getProperty("kverbs.root"))).write(report)
         } catch (e: IOException) {
             throw CliktError("kverbs: can't write the figures: ${e.message}", e)
+        } catch (e: BenchException) {
+            throw CliktError("kverbs: can't write the figures: ${e.message}", e)
         }
-        if (report.failed.isNotEmpty()) throw CliktError("kverbs: ${report.failed.joinToString()} failed")
     }
 
     private fun requireFree(path: Path) {

@@ -28,8 +28,7 @@ internal class Calls(
         val ratio get() = kverbs / c
 
         /** The lowest of both in each: a disturbance only adds, to C as well. */
-        fun best(other: Cost) =
-            Cost(minOf(kverbs, other.kverbs), minOf(c, other.c), minOf(allocated, other.allocated))
+        fun best(other: Cost) = Cost(minOf(kverbs, other.kverbs), minOf(c, other.c), minOf(allocated, other.allocated))
     }
 
     /**
