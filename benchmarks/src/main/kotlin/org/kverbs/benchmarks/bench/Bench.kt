@@ -32,7 +32,7 @@ internal class Bench : BenchCommand() {
     override fun run() {
         if (isGate) wrong("--gate", "give it alone")
         only.forEach { if (it !in names) wrong("--only", "$it is none of ${names.joinToString()}") }
-        if (isWritten && only.isNotEmpty()) wrong("--write", "the pages have all that this machine can run: leave out --only")
+        if (isWritten && only.isNotEmpty()) wrong("--write", "the pages have all of them: leave out --only")
         json?.let { requireFree(Path.of(it).toAbsolutePath()) }
         val chosen = CONTENDERS.filter { only.isEmpty() || it.name in only }
         if (isList) {
