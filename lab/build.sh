@@ -34,9 +34,10 @@ build_program() {
 }
 
 # is_built: is every module's jar there, and newer than its sources and than those of the modules before it? Maven keeps
-# a jar's time if its bytes have not changed, so no source after the start of the last build here will do, too.
+# a jar's time if its bytes have not changed, so no source after the start of the last build here will do, too. That is
+# one look at all sources; when it tells of a newer one, each module is looked at, as Maven can have built it.
 is_built() {
-  local each jar newest sources=("$root/pom.xml")
+  local each jar newest sources=("$root/pom.xml") jars=()
   for each in $folders; do [ -d "$root/$module/target/$each" ] || return 1; done
   for each in "${modules[@]}"; do
     case $each in
@@ -44,13 +45,26 @@ is_built() {
       diagnostics) jar=kverbs-ibtool ;;
       *) jar=kverbs-$each ;;
     esac
-    jar=$root/$each/target/$jar.jar
-    [ -f "$jar" ] || return 1
+    jars+=("$root/$each/target/$jar.jar")
+    [ -f "${jars[-1]}" ] || return 1
     sources+=("$root/$each/pom.xml" "$root/$each/src/main")
+  done
+  if [ -e "$built" ] && [ -z "$(find "${sources[@]}" -newer "$built" -print -quit)" ]; then return 0; fi
+
+  # What is found now holds for what was written before now.
+  touch "$built.seen.$BASHPID" 2>/dev/null || true
+  sources=("$root/pom.xml")
+  for each in "${!modules[@]}"; do
+    jar=${jars[each]}
+    sources+=("$root/${modules[each]}/pom.xml" "$root/${modules[each]}/src/main")
     newest=$jar
     [ ! "$built" -nt "$jar" ] || newest=$built
-    [ -z "$(find "${sources[@]}" -newer "$newest" -print -quit)" ] || return 1
+    if [ -n "$(find "${sources[@]}" -newer "$newest" -print -quit)" ]; then
+      rm -f "$built.seen.$BASHPID"
+      return 1
+    fi
   done
+  mv "$built.seen.$BASHPID" "$built" 2>/dev/null || true
 }
 
 # home: this user's folder as Java finds it: by the entry in passwd, and by HOME for a user without one.

@@ -67,9 +67,12 @@ mirror() {
   sources | awk -v suite="^($1)/?\$" -v other="$2" '$1 ~ /debian/ && $2 ~ suite { print $1; found = 1; exit } END { if (!found) print other }'
 }
 
-# is_jdk_25 DIR: reads the JDK's release file, which is faster than running its java.
+# is_jdk_25 DIR: reads the JDK's release file, which is faster than running its java. It starts no process.
 is_jdk_25() {
-  [ -x "$1/bin/javac" ] && [ -r "$1/release" ] && grep -Eq '^JAVA_VERSION="25["._+-]' "$1/release"
+  local release version=$'\nJAVA_VERSION="25["._+-]'
+  [ -x "$1/bin/javac" ] && [ -r "$1/release" ] || return 1
+  read -r -d '' release < "$1/release" || true
+  [[ $'\n'$release =~ $version ]]
 }
 
 # find_jdk: sets jdk to the home of a JDK 25.
@@ -79,10 +82,12 @@ find_jdk() {
     echo "KVERBS_JAVA_HOME is $KVERBS_JAVA_HOME, which has no JDK 25: set it to the home of a JDK 25, or unset it." >&2
     return 1
   fi
-  candidate=$(command -v java) && candidate=$(readlink -f "$candidate")
-  for jdk in "${KVERBS_JAVA_HOME:-}" "${JAVA_HOME:-}" "${JAVA25_HOME:-}" /usr/lib/jvm/* "${candidate%/bin/java}"; do
+  for jdk in "${KVERBS_JAVA_HOME:-}" "${JAVA_HOME:-}" "${JAVA25_HOME:-}" /usr/lib/jvm/*; do
     if [ -n "$jdk" ] && is_jdk_25 "$jdk"; then return 0; fi
   done
+  candidate=$(command -v java) && candidate=$(readlink -f "$candidate")
+  jdk=${candidate%/bin/java}
+  if [ -n "$jdk" ] && is_jdk_25 "$jdk"; then return 0; fi
   echo "kverbs needs a JDK 25: install one under /usr/lib/jvm, or set KVERBS_JAVA_HOME to its home." >&2
   return 1
 }

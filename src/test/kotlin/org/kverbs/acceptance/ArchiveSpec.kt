@@ -58,7 +58,7 @@ class ArchiveSpec :
             Unpacked().use {
                 Files.createSymbolicLink(it.project.root / "link", it.project.root / PROGRAM)
                 val outcome = it.run("./link", "devices", "a b")
-                outcome shouldBe Outcome(0, "-jar\n${it.project.root}/home/kverbs-cli.jar\ndevices\na b\n")
+                outcome shouldBe Outcome(0, "$OF_SHORT-jar\n${it.project.root}/home/kverbs-cli.jar\ndevices\na b\n")
                 it.cache()
             }
         }
@@ -91,7 +91,7 @@ class ArchiveSpec :
                 val first = it.cache()
                 val program = listOf("-jar", "${it.project.root}/home/kverbs-cli.jar", "devices", "")
                 it.run(PROGRAM, "devices").output.lines() shouldBe
-                    listOf("-XX:AOTCache=$first", "-Xlog:cds*=off,aot*=off") + program
+                    OF_SHORT.trim().lines() + "-XX:AOTCache=$first" + "-Xlog:cds*=off,aot*=off" + program
                 (it.project.root / "home/lib/kverbs-core.jar").writeText("verBs")
                 it.run(PROGRAM, "devices").output shouldNotContain "AOT"
                 eventually(60.seconds) { it.cache() shouldNotBe first }
@@ -101,7 +101,7 @@ class ArchiveSpec :
         test("should run without a cache where it can't write one") {
             Unpacked().use {
                 val outcome = it.run(PROGRAM, "devices", caches = "/proc/none")
-                outcome shouldBe Outcome(0, "-jar\n${it.project.root}/home/kverbs-cli.jar\ndevices\n")
+                outcome shouldBe Outcome(0, "$OF_SHORT-jar\n${it.project.root}/home/kverbs-cli.jar\ndevices\n")
                 it.found() shouldBe emptyList()
             }
         }

@@ -149,7 +149,7 @@ internal class ScratchProject : AutoCloseable {
                 "tar",
                 "sleep",
             ) +
-                listOf("diff", "cksum", "unshare", "mount", "mountpoint", "setpriv", "chmod")
+                listOf("diff", "cksum", "stat", "unshare", "mount", "mountpoint", "setpriv", "chmod")
     }
 
     private fun programOnPath(name: String): Path =

@@ -46,7 +46,7 @@ private fun project(
     }
     val complaint = if (unitStatus == 0) "" else "echo '[ERROR] lint says no';"
     program("mvn", "${copy("unit", "dsl/target/surefire-reports")}; $complaint exit $unitStatus")
-    script("benchmarks/run", "echo costs of calls; exit $figuresStatus")
+    script("benchmarks/run", $$"echo costs of calls $*; exit $$figuresStatus")
     script(
         "integration/run",
         $$"echo \"users run: $KVERBS_BUILT\"; $${copy("users", "target/integration")}; exit $$usersStatus",
@@ -118,17 +118,18 @@ class VerifySpec :
         test("should show figures after the tests of the unit lane and the lab") {
             project().use {
                 val outcome = it.run("./verify")
-                outcome.output shouldContain "== figures\ncosts of calls\n"
+                outcome.output shouldContain "== figures\ncosts of calls --gate\n"
                 outcome.output shouldContain "benchmarks/latency"
             }
         }
 
-        test("should fail a lane whose figures can't be had, and say so at its end") {
+        test("should fail a lane whose calls cost too much or can't be measured, and say so at its end") {
             project(figuresStatus = 3).use {
                 val outcome = it.run("./verify", "unit")
                 outcome.output.trimEnd().lines().takeLast(2) shouldBe
                     listOf(
-                        "  the figures could not be had: benchmarks/run says above why",
+                        "  a call costs too much beside C, or the figures could not be had: " +
+                            "benchmarks/run --gate says above which",
                         "1 passed, 1 failed, 0 skipped",
                     )
                 outcome.status shouldBe 1

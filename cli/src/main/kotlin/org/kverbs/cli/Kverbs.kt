@@ -29,7 +29,9 @@ fun kverbs(
     out: Appendable = System.out,
     err: Appendable = System.err,
 ): Int {
-    val command = KverbsCommand()
+    val word = args.firstOrNull { it != "--debug" }
+    // Help knows all commands.
+    val command = KverbsCommand(only = word?.takeIf { it != "help" })
     val screen = screen(out, err)
     return try {
         command.answer(args, screen)

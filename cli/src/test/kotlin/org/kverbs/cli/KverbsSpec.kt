@@ -29,12 +29,12 @@ internal class KverbsSpec :
                 help.out.lines().filter { it.endsWith(":") } shouldBe
                     listOf("Look at the devices:", "Try them out:", "Write programs:", "Get help:", "Options:")
                 val listed =
-                    listOf("devices", "devinfo", "top", "pingpong", "file", "sample", "lab", "script", "new", "help")
+                    listOf("devices", "devinfo", "top", "pingpong", "file", "sample", "bench", "lab", "script", "new", "help")
                 listed.forEach { help.out.lines().count { line -> line.startsWith("  $it ") } shouldBe 1 }
             }
         }
 
-        val documented = listOf("devices", "devinfo", "top", "pingpong", "file", "sample", "lab")
+        val documented = listOf("devices", "devinfo", "top", "pingpong", "file", "sample", "bench", "lab")
         for (command in documented + listOf("script", "new", "help", "completion")) {
             test("should explain $command, with lines that fit") {
                 val help = Outcome("help", command)

@@ -4,6 +4,7 @@ import org.kverbs.Context
 import org.kverbs.RdmaException
 import org.kverbs.cli.pingpong.LOOPBACK
 import org.kverbs.cli.pingpong.Peer
+import org.kverbs.cli.pingpong.UnfitOptionException
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.ExecutionException
 
@@ -92,7 +93,7 @@ internal class Perf(
     private fun serverFailure(server: CompletableFuture<Unit>): Throwable? =
         if (server.isCompletedExceptionally) {
             server.exceptionNow().takeIf {
-                it is RdmaException || it is Error
+                it is RdmaException || it is UnfitOptionException || it is Error
             }
         } else {
             null

@@ -23,7 +23,14 @@ import org.kverbs.cli.pingpong.UnfitOptionException
 import org.kverbs.cli.pingpong.Waiting
 import org.kverbs.cli.wrong
 import java.io.IOException
+import java.nio.file.FileAlreadyExistsException
 import java.nio.file.Path
+import java.nio.file.StandardOpenOption.CREATE
+import java.nio.file.StandardOpenOption.CREATE_NEW
+import java.nio.file.StandardOpenOption.TRUNCATE_EXISTING
+import java.nio.file.StandardOpenOption.WRITE
+import kotlin.io.path.exists
+import kotlin.io.path.isDirectory
 import kotlin.io.path.writeText
 import kotlin.time.Duration.Companion.seconds
 
@@ -127,6 +134,7 @@ class PerfCommand : CoreCliktCommand("perf") {
         help = "Draw a chart",
         completionCandidates = CompletionCandidates.Path,
     )
+    private val isForced by option("--force", help = "Let --svg replace a file").flag()
     private val progress by option("--progress", help = "Show a bar even if standard error is no terminal").flag()
 
     override fun help(context: Context) =
@@ -219,7 +227,10 @@ class PerfCommand : CoreCliktCommand("perf") {
     ) {
         val chart = printer.svg() ?: throw CliktError("kverbs: $file is not written: the client has the figures")
         try {
-            Path.of(file).writeText(chart)
+            val unlessThere = if (isForced) emptyArray() else arrayOf(CREATE_NEW)
+            Path.of(file).writeText(chart, options = arrayOf(CREATE, TRUNCATE_EXISTING, WRITE, *unlessThere))
+        } catch (_: FileAlreadyExistsException) {
+            throw CliktError("kverbs: $file was made by another program meanwhile: it is kept, and no chart is written")
         } catch (e: IOException) {
             throw CliktError("kverbs: can't write $file: ${e.message}", e)
         }
@@ -290,6 +301,17 @@ class PerfCommand : CoreCliktCommand("perf") {
             }
         }
         if (perftest) requireFitForPerftest()
+        svg?.let { requireFree(it) }
+    }
+
+    /** Refuses a chart's file before the measurement, which can take minutes. */
+    private fun requireFree(file: String) {
+        val path = Path.of(file).toAbsolutePath()
+        when {
+            path.isDirectory() -> wrong("--svg", "$file is a folder")
+            !path.parent.isDirectory() -> wrong("--svg", "there is no folder ${path.parent}")
+            path.exists() && !isForced -> wrong("--svg", "there is a file $file; give --force to replace it")
+        }
     }
 
     private fun requireFitForPerftest() {

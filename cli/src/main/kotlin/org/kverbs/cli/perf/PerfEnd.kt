@@ -28,12 +28,14 @@ internal abstract class PerfEnd(
     /** The bytes of one direction of a queue pair. perftest's programs write to several places of a page. */
     private val room = maxOf(options.longest.toLong() + PAGE - 1, 2 * PAGE) / PAGE * PAGE
     private val memory =
-        pd.memoryRegion(2 * room * options.queuePairs) {
-            when (options.test.operation) {
-                PerfTest.Operation.SEND -> access(LOCAL_WRITE)
-                PerfTest.Operation.WRITE -> access(LOCAL_WRITE, REMOTE_WRITE)
-                PerfTest.Operation.READ -> access(LOCAL_WRITE, REMOTE_READ)
-                PerfTest.Operation.ATOMIC -> access(LOCAL_WRITE, REMOTE_ATOMIC)
+        PerfMemory.orUnfit(2 * room * options.queuePairs, options) { bytes ->
+            pd.memoryRegion(bytes) {
+                when (options.test.operation) {
+                    PerfTest.Operation.SEND -> access(LOCAL_WRITE)
+                    PerfTest.Operation.WRITE -> access(LOCAL_WRITE, REMOTE_WRITE)
+                    PerfTest.Operation.READ -> access(LOCAL_WRITE, REMOTE_READ)
+                    PerfTest.Operation.ATOMIC -> access(LOCAL_WRITE, REMOTE_ATOMIC)
+                }
             }
         }
 

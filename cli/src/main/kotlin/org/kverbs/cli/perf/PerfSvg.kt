@@ -10,7 +10,7 @@ import java.util.Locale
  * @property across the words under the labels
  * @property bars a label and a value for each bar
  */
-internal class PerfSvg(
+public class PerfSvg(
     private val title: String,
     private val unit: String,
     private val across: String,

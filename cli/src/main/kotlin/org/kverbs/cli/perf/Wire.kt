@@ -79,10 +79,10 @@ internal class Wire(
             val line = StringBuilder()
             while (true) {
                 await("a line", isPatient) { arrived.hasRemaining() }
-                val byte = arrived.get().toInt().toChar()
-                if (byte == '\n' || byte == '\u0000') break
+                val byte = arrived.get()
+                if (isEndOfLine(byte)) break
                 if (line.length == LONGEST_LINE) throw IOException("it sends a line of more than $LONGEST_LINE bytes")
-                line.append(byte)
+                line.append(byte.toInt().toChar())
             }
             line.toString()
         }
@@ -90,11 +90,11 @@ internal class Wire(
     /** Sends a line; [text] has no end of line. */
     fun writeLine(text: String) = write("$text\n".encodeToByteArray())
 
-    /** True if a line or more of the peer's has come. Never waits. */
+    /** True if a whole line of the peer's has come, with its end, so that [readLine] does not wait. Never waits. */
     @Synchronized
     fun hasArrived(): Boolean {
         fill()
-        return arrived.hasRemaining()
+        return (arrived.position()..<arrived.limit()).any { isEndOfLine(arrived.get(it)) }
     }
 
     /**
@@ -165,6 +165,9 @@ internal class Wire(
         private const val LONGEST_LINE = 1 shl 19
         private const val GONE = "the peer has closed the connection: it failed, or was ended"
         private val LAST_MESSAGES = 1.seconds
+
+        private fun isEndOfLine(byte: Byte) = byte == '\n'.code.toByte() || byte == 0.toByte()
+
         private val WAKE_UP = 1.seconds
 
         /** Connects to a server, trying all the addresses of its name. */

@@ -2,6 +2,7 @@ package org.kverbs.cli.perf
 
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.engine.spec.tempdir
 import io.kotest.engine.spec.tempfile
 import io.kotest.matchers.collections.shouldBeSorted
 import io.kotest.matchers.collections.shouldHaveSize
@@ -10,6 +11,7 @@ import io.kotest.matchers.doubles.shouldBeGreaterThan
 import io.kotest.matchers.doubles.shouldBeGreaterThanOrEqual
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldNotContain
 import io.kotest.matchers.string.shouldStartWith
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.double
@@ -129,7 +131,7 @@ internal class LocalPerfSpec :
         test("should draw a chart that a parser of XML reads") {
             val file = tempfile(suffix = ".svg")
             for (test in listOf("read-lat", "write-bw", "read-bw -a", "send-lat -a")) {
-                perf("$test --local -n 3 --warm-up 0 --svg ${file.path}").status shouldBe 0
+                perf("$test --local -n 3 --warm-up 0 --force --svg ${file.path}").status shouldBe 0
                 val root = DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(file).documentElement
                 root.tagName shouldBe "svg"
                 val bars = root.getElementsByTagName("title").length
@@ -145,9 +147,52 @@ internal class LocalPerfSpec :
         }
 
         test("should say in one sentence why a chart was not written") {
-            val said = perf("read-lat --local -n 3 --warm-up 0 --svg /nowhere/at/all.svg")
+            // Everything there is a file of the kernel's, and it lets nobody make another one.
+            val said = perf("read-lat --local -n 3 --warm-up 0 --svg /proc/self/chart.svg")
             said.status shouldBe 1
-            said.err shouldStartWith "kverbs: can't write /nowhere/at/all.svg"
+            said.err shouldStartWith "kverbs: can't write /proc/self/chart.svg"
+        }
+
+        test("should measure nothing for a chart that can't be written") {
+            val folder = tempdir()
+            val words = "read-lat --local -n 3 --warm-up 0 --svg"
+            val unfit = listOf("$folder" to "is a folder", "$folder/a/b.svg" to "there is no folder $folder/a")
+            for ((file, reason) in unfit) {
+                val said = perf("$words $file")
+                withClue(said) {
+                    said.status shouldBe 2
+                    said.err shouldContain "--svg: "
+                    said.err shouldContain reason
+                    said.out shouldNotContain "#bytes"
+                }
+            }
+        }
+
+        test("should keep a file that is there, unless --force lets --svg replace it") {
+            val file = tempfile(suffix = ".svg")
+            file.writeText("mine")
+            val words = "read-lat --local -n 3 --warm-up 0 --svg ${file.path}"
+            val refused = perf(words)
+            withClue(refused) {
+                refused.status shouldBe 2
+                refused.err shouldContain "--svg: there is a file ${file.path}; give --force to replace it"
+                refused.out shouldNotContain "#bytes"
+                file.readText() shouldBe "mine"
+            }
+            perf("$words --force").status shouldBe 0
+            file.readText() shouldStartWith "<svg"
+        }
+
+        listOf("", " --poll").forEach { waiting ->
+            test("should tell in one sentence how much memory messages need that a JVM has no room for$waiting") {
+                val said = perf("write-bw --local -s 1GiB -q 1024$waiting")
+                withClue(said) {
+                    said.status shouldBe 2
+                    said.err shouldContain "--size: 1024 queue pairs with messages of 1073741824 bytes need 2097152 MiB"
+                    said.err shouldContain "KVERBS_JAVA_OPTIONS=-XX:MaxDirectMemorySize=4194368m"
+                    said.err shouldNotContain "OutOfMemoryError"
+                }
+            }
         }
 
         test("should report Gb/sec in place of MB/sec") {

@@ -26,33 +26,70 @@ final class Downcalls {
 
     private static final Linker LINKER = Linker.nativeLinker();
 
-    private static final MethodHandle CALL_1 = LINKER.downcallHandle(longs(1));
-    private static final MethodHandle CALL_2 = LINKER.downcallHandle(longs(2));
-    private static final MethodHandle CALL_3 = LINKER.downcallHandle(longs(3));
-    private static final MethodHandle CALL_4 = LINKER.downcallHandle(longs(4));
-    private static final MethodHandle CALL_5 = LINKER.downcallHandle(longs(5));
-    private static final MethodHandle CALL_6 = LINKER.downcallHandle(longs(6));
+    // Linking a handle takes milliseconds. Each holder links its own at the first call of its kind, so that a program
+    // that only lists devices does not wait for the others. A handle in an initialized class is a constant for the JIT.
+
+    private static final class Call1 {
+        static final MethodHandle HANDLE = LINKER.downcallHandle(longs(1));
+    }
+
+    private static final class Call2 {
+        static final MethodHandle HANDLE = LINKER.downcallHandle(longs(2));
+    }
+
+    private static final class Call3 {
+        static final MethodHandle HANDLE = LINKER.downcallHandle(longs(3));
+    }
+
+    private static final class Call4 {
+        static final MethodHandle HANDLE = LINKER.downcallHandle(longs(4));
+    }
+
+    private static final class Call5 {
+        static final MethodHandle HANDLE = LINKER.downcallHandle(longs(5));
+    }
+
+    private static final class Call6 {
+        static final MethodHandle HANDLE = LINKER.downcallHandle(longs(6));
+    }
+
     /** Takes six arguments for every function. A function with fewer does not read the others in their registers. */
-    private static final MethodHandle CAPTURING =
-            LINKER.downcallHandle(longs(6), Linker.Option.captureCallState("errno"));
-    private static final MethodHandle VARIADIC_3 = LINKER.downcallHandle(
-            longs(3), Linker.Option.captureCallState("errno"), Linker.Option.firstVariadicArg(2));
+    private static final class Capturing {
+        static final MethodHandle HANDLE =
+                LINKER.downcallHandle(longs(6), Linker.Option.captureCallState("errno"));
+    }
+
+    private static final class Variadic3 {
+        static final MethodHandle HANDLE = LINKER.downcallHandle(
+                longs(3), Linker.Option.captureCallState("errno"), Linker.Option.firstVariadicArg(2));
+    }
 
     /** {@code int post(void *queue, void *wr, void **bad_wr)} of a driver that can make a system call. */
-    private static final MethodHandle POST =
-            LINKER.downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG));
+    private static final class Post {
+        static final MethodHandle HANDLE =
+                LINKER.downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG));
+    }
+
     /**
-     * {@link #POST} for a driver that only writes to mapped memory. It skips the thread state transition and takes
-     * about 5 ns less.
+     * {@link Post} for a driver that only writes to mapped memory. It skips the thread state transition and takes about
+     * 5 ns less.
      */
-    private static final MethodHandle POST_SHORT = LINKER.downcallHandle(
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG), Linker.Option.critical(false));
+    private static final class PostShort {
+        static final MethodHandle HANDLE = LINKER.downcallHandle(
+                FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG), Linker.Option.critical(false));
+    }
+
     /** {@code int poll_cq(struct ibv_cq *, int, struct ibv_wc *)} of a driver that can make a system call. */
-    private static final MethodHandle POLL =
-            LINKER.downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG));
-    /** {@link #POLL} for a driver that only reads mapped memory. */
-    private static final MethodHandle POLL_SHORT = LINKER.downcallHandle(
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG), Linker.Option.critical(false));
+    private static final class Poll {
+        static final MethodHandle HANDLE =
+                LINKER.downcallHandle(FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG));
+    }
+
+    /** {@link Poll} for a driver that only reads mapped memory. */
+    private static final class PollShort {
+        static final MethodHandle HANDLE = LINKER.downcallHandle(
+                FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG), Linker.Option.critical(false));
+    }
 
     private Downcalls() {}
 
@@ -112,7 +149,7 @@ final class Downcalls {
     static long withErrno(MemorySegment function, long a, long b, long c, long d, long e, long f) {
         ThreadErrno errno = ThreadErrno.cleared();
         try {
-            return pair((long) CAPTURING.invokeExact(function, errno.captured(), a, b, c, d, e, f), errno);
+            return pair((long) Capturing.HANDLE.invokeExact(function, errno.captured(), a, b, c, d, e, f), errno);
         } catch (Throwable t) {
             throw impossible(t);
         }
@@ -125,7 +162,7 @@ final class Downcalls {
     static long variadicWithErrno(MemorySegment function, long a, long b, long c) {
         ThreadErrno errno = ThreadErrno.cleared();
         try {
-            return pair((long) VARIADIC_3.invokeExact(function, errno.captured(), a, b, c), errno);
+            return pair((long) Variadic3.HANDLE.invokeExact(function, errno.captured(), a, b, c), errno);
         } catch (Throwable t) {
             throw impossible(t);
         }
@@ -159,7 +196,7 @@ final class Downcalls {
     static long pointer(MemorySegment function, long a, long b, long c, long d, long e, long f) {
         ThreadErrno errno = ThreadErrno.cleared();
         try {
-            long pointer = (long) CAPTURING.invokeExact(function, errno.captured(), a, b, c, d, e, f);
+            long pointer = (long) Capturing.HANDLE.invokeExact(function, errno.captured(), a, b, c, d, e, f);
             return pointer == 0 ? -errno.value() : pointer;
         } catch (Throwable t) {
             throw impossible(t);
@@ -169,7 +206,7 @@ final class Downcalls {
     /** Calls a function that does not use errno and returns its result. */
     static long call(MemorySegment function, long a) {
         try {
-            return (long) CALL_1.invokeExact(function, a);
+            return (long) Call1.HANDLE.invokeExact(function, a);
         } catch (Throwable t) {
             throw impossible(t);
         }
@@ -177,7 +214,7 @@ final class Downcalls {
 
     static long call(MemorySegment function, long a, long b) {
         try {
-            return (long) CALL_2.invokeExact(function, a, b);
+            return (long) Call2.HANDLE.invokeExact(function, a, b);
         } catch (Throwable t) {
             throw impossible(t);
         }
@@ -185,7 +222,7 @@ final class Downcalls {
 
     static long call(MemorySegment function, long a, long b, long c) {
         try {
-            return (long) CALL_3.invokeExact(function, a, b, c);
+            return (long) Call3.HANDLE.invokeExact(function, a, b, c);
         } catch (Throwable t) {
             throw impossible(t);
         }
@@ -193,7 +230,7 @@ final class Downcalls {
 
     static long call(MemorySegment function, long a, long b, long c, long d) {
         try {
-            return (long) CALL_4.invokeExact(function, a, b, c, d);
+            return (long) Call4.HANDLE.invokeExact(function, a, b, c, d);
         } catch (Throwable t) {
             throw impossible(t);
         }
@@ -201,7 +238,7 @@ final class Downcalls {
 
     static long call(MemorySegment function, long a, long b, long c, long d, long e) {
         try {
-            return (long) CALL_5.invokeExact(function, a, b, c, d, e);
+            return (long) Call5.HANDLE.invokeExact(function, a, b, c, d, e);
         } catch (Throwable t) {
             throw impossible(t);
         }
@@ -209,7 +246,7 @@ final class Downcalls {
 
     static long call(MemorySegment function, long a, long b, long c, long d, long e, long f) {
         try {
-            return (long) CALL_6.invokeExact(function, a, b, c, d, e, f);
+            return (long) Call6.HANDLE.invokeExact(function, a, b, c, d, e, f);
         } catch (Throwable t) {
             throw impossible(t);
         }
@@ -217,7 +254,7 @@ final class Downcalls {
 
     static int post(MemorySegment function, long queue, long workRequests, long badWorkRequest) {
         try {
-            return (int) POST.invokeExact(function, queue, workRequests, badWorkRequest);
+            return (int) Post.HANDLE.invokeExact(function, queue, workRequests, badWorkRequest);
         } catch (Throwable t) {
             throw impossible(t);
         }
@@ -225,7 +262,7 @@ final class Downcalls {
 
     static int postShort(MemorySegment function, long queue, long workRequests, long badWorkRequest) {
         try {
-            return (int) POST_SHORT.invokeExact(function, queue, workRequests, badWorkRequest);
+            return (int) PostShort.HANDLE.invokeExact(function, queue, workRequests, badWorkRequest);
         } catch (Throwable t) {
             throw impossible(t);
         }
@@ -233,7 +270,7 @@ final class Downcalls {
 
     static int poll(MemorySegment function, long cq, int count, long completions) {
         try {
-            return (int) POLL.invokeExact(function, cq, count, completions);
+            return (int) Poll.HANDLE.invokeExact(function, cq, count, completions);
         } catch (Throwable t) {
             throw impossible(t);
         }
@@ -241,7 +278,7 @@ final class Downcalls {
 
     static int pollShort(MemorySegment function, long cq, int count, long completions) {
         try {
-            return (int) POLL_SHORT.invokeExact(function, cq, count, completions);
+            return (int) PollShort.HANDLE.invokeExact(function, cq, count, completions);
         } catch (Throwable t) {
             throw impossible(t);
         }

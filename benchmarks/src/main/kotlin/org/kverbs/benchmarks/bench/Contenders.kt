@@ -1,0 +1,77 @@
+package org.kverbs.benchmarks.bench
+
+import io.netty.channel.epoll.Epoll
+import io.netty.channel.epoll.EpollIoHandler
+import io.netty.channel.epoll.EpollServerSocketChannel
+import io.netty.channel.epoll.EpollSocketChannel
+import io.netty.channel.uring.IoUring
+import io.netty.channel.uring.IoUringIoHandler
+import io.netty.channel.uring.IoUringServerSocketChannel
+import io.netty.channel.uring.IoUringSocketChannel
+import org.kverbs.Device
+import java.lang.foreign.Arena
+import java.lang.foreign.SymbolLookup
+
+/** All contenders, in the order of the tables. The first one is what the others are compared with. */
+internal val CONTENDERS: List<Contender> =
+    listOf(
+        JvmContender("tcp", "TCP, blocking channels of Java") { TcpExchange() },
+        JvmContender("netty-epoll", "Netty 4.2, epoll", missing = { because(Epoll.unavailabilityCause()) }) {
+            NettyExchange(
+                EpollIoHandler::newFactory,
+                EpollServerSocketChannel::class.java,
+                EpollSocketChannel::class.java,
+            )
+        },
+        JvmContender("netty-io_uring", "Netty 4.2, io_uring", missing = { because(IoUring.unavailabilityCause()) }) {
+            NettyExchange(
+                IoUringIoHandler::newFactory,
+                IoUringServerSocketChannel::class.java,
+                IoUringSocketChannel::class.java,
+            )
+        },
+        JvmContender(
+            "jucx-tcp",
+            "JUCX 1.14, UCX over TCP",
+            mapOf("UCX_TLS" to "tcp", "UCX_NET_DEVICES" to "lo"),
+            ::noUcx,
+        ) { JucxExchange() },
+        JvmContender("jucx-memory", "JUCX 1.14, UCX over shared memory", mapOf("UCX_TLS" to "shm,self"), ::noUcx) {
+            JucxExchange()
+        },
+        JvmContender("kverbs-udp", "kverbs, embedded devices over UDP", mapOf("KVERBS_EMBEDDED" to udp())) {
+            embedded()
+        },
+        JvmContender("kverbs", "kverbs, embedded devices in process", mapOf("KVERBS_EMBEDDED" to "memory,memory")) {
+            embedded()
+        },
+        JvmContender("kverbs-device", "kverbs, an RDMA device", missing = ::noDevice) {
+            VerbsExchange(hardware().first(), hardware().first())
+        },
+        Perftest(::noDevice) { hardware().first().name() },
+    )
+
+private fun embedded() = Device.list().filter { isEmbedded(it) }.let { (near, far) -> VerbsExchange(near, far) }
+
+private fun hardware() = Device.list().filterNot { isEmbedded(it) }
+
+private fun isEmbedded(device: Device) = device.provider() == "embedded"
+
+/** Two addresses of the loopback that hardly any other program has. */
+private fun udp(): String {
+    val network = ProcessHandle.current().pid().let { "127.${1 + it / 251 % 250}.${1 + it % 251}" }
+    return "udp:$network.1,udp:$network.2"
+}
+
+private fun because(cause: Throwable?) = cause?.let { "not on this machine: ${(it.cause ?: it).message}" }
+
+private fun noDevice() =
+    if (hardware().isEmpty()) "no RDMA device; the lab has some: ./kverbs lab './kverbs bench'" else null
+
+private fun noUcx(): String? =
+    try {
+        Arena.ofConfined().use { SymbolLookup.libraryLookup("libucp.so.0", it) }
+        null
+    } catch (_: IllegalArgumentException) {
+        "no UCX: as root, apt-get install libucx0, or set LD_LIBRARY_PATH to where it is"
+    }
