@@ -75,8 +75,7 @@ class CancelStormSpec :
 
         test("should resume a coroutine of the polling thread on it, and one of another dispatcher there") {
             TwoEnds().use { ends ->
-                suspend fun write() =
-                    ends.client.qp.write(ends.client.region[0, 8], to = ends.server.region.remote())
+                suspend fun write() = ends.client.qp.write(ends.client.region[0, 8], to = ends.server.region.remote())
                 withContext(ends.client.dispatcher.coroutineDispatcher) {
                     val polling = Thread.currentThread()
                     repeat(1000) {
