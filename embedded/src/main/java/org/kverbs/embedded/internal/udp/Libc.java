@@ -121,8 +121,8 @@ final class Libc {
 
     int sendTo(int descriptor, long from, long length, long address, int addressLength) {
         try {
-            return result(
-                    (int) (long) Handles.SENDTO.invokeExact(errno, descriptor, from, length, 0, address, addressLength));
+            return result((int) (long)
+                    Handles.SENDTO.invokeExact(errno, descriptor, from, length, 0, address, addressLength));
         } catch (Throwable e) {
             throw thrown(e);
         }

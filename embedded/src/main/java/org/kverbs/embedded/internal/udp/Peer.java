@@ -17,7 +17,7 @@ final class Peer {
     final InetSocketAddress address;
     final long gidHigh;
     final long gidLow;
-    /** False if the way to the host takes no packets that the system cuts out of one run. Guarded by the engine's lock. */
+    /** False if the way to the host takes no packets that the system cuts apart. Guarded by the engine's lock. */
     boolean takesBatches = true;
 
     Peer(InetAddress inet) {
