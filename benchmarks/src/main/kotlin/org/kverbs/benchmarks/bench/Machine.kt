@@ -28,11 +28,14 @@ internal data class Machine(
             Machine(
                 Runtime.getRuntime().availableProcessors(),
                 model(),
-                System.getProperty("os.name") + " " + System.getProperty("os.version"),
+                System.getProperty("os.name") + " " + release(),
                 System.getProperty("java.version"),
                 ManagementFactory.getOperatingSystemMXBean().systemLoadAverage,
                 LocalDate.now(),
             )
+
+        /** The kernel's first two numbers: what follows them is the distribution's. */
+        private fun release() = System.getProperty("os.version").split('.').take(2).joinToString(".")
 
         private fun model() =
             File("/proc/cpuinfo")

@@ -1,6 +1,7 @@
 package org.kverbs.benchmarks.bench
 
 import java.nio.file.Path
+import java.util.Locale
 import kotlin.io.path.createDirectories
 import kotlin.io.path.div
 import kotlin.io.path.readText
@@ -32,7 +33,7 @@ internal class Pages(
         val machine = report.machine
         return "${report.markdown()}\n\n" +
             "Measured on ${machine.day}: ${machine.processors} processors (${machine.model}), ${machine.kernel}, " +
-            "Java ${machine.java}, with a load average of ${machine.load} at the end.\n"
+            "Java ${machine.java}, with a load average of ${"%.1f".format(Locale.ROOT, machine.load)} at the end.\n"
     }
 
     companion object {
