@@ -217,6 +217,7 @@ class LauncherSpec :
                 it.script("jdk/bin/java", JAVA)
                 it.run("./kverbs", "devices")
                 it.record()
+
                 fun reads(): Int {
                     it.started.deleteIfExists()
                     it.run("./kverbs", "devices")
