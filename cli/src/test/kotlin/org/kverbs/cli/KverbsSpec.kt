@@ -28,14 +28,12 @@ internal class KverbsSpec :
                 help.err.shouldBeEmpty()
                 help.out.lines().filter { it.endsWith(":") } shouldBe
                     listOf("Look at the devices:", "Try them out:", "Write programs:", "Get help:", "Options:")
-                val listed =
-                    listOf("devices", "devinfo", "top", "pingpong", "file", "sample", "bench", "lab", "script", "new", "help")
+                val listed = TOOLS + listOf("script", "new", "help")
                 listed.forEach { help.out.lines().count { line -> line.startsWith("  $it ") } shouldBe 1 }
             }
         }
 
-        val documented = listOf("devices", "devinfo", "top", "pingpong", "file", "sample", "bench", "lab")
-        for (command in documented + listOf("script", "new", "help", "completion")) {
+        for (command in TOOLS + listOf("script", "new", "help", "completion")) {
             test("should explain $command, with lines that fit") {
                 val help = Outcome("help", command)
                 help.status shouldBe 0
@@ -45,7 +43,7 @@ internal class KverbsSpec :
             }
         }
 
-        for (command in documented - "sample" + "completion") {
+        for (command in TOOLS - "sample" + "completion") {
             test("should show examples of $command that begin as its command line") {
                 val examples = Outcome(command, "--help").out.substringAfter("Examples:\n").lines()
                 examples.count { "kverbs $command" in it } shouldBeGreaterThan 1
@@ -232,3 +230,6 @@ internal class KverbsSpec :
             }
         }
     })
+
+/** The commands that are there to look at devices and to try them out. */
+private val TOOLS = listOf("devices", "devinfo", "top", "pingpong", "perf", "file", "sample", "bench", "lab")
