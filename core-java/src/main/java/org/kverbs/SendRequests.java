@@ -189,8 +189,8 @@ public final class SendRequests {
         return requests.last();
     }
 
-    private static void immediate(long request, int value) {
-        Memory.putInt(request + IbvSendWr.IMM_DATA, SWAP ? Integer.reverseBytes(value) : value);
+    private void immediate(int value) {
+        requests.immediateOfLast(SWAP ? Integer.reverseBytes(value) : value);
     }
 
     /** Begins a message to the peer's next receive request (IBV_WR_SEND). */
@@ -201,14 +201,14 @@ public final class SendRequests {
     /** Begins a message with 32 bits, in host order, that arrive in the peer's completion (IBV_WR_SEND_WITH_IMM). */
     public SendRequests sendWithImmediate(long workRequestId, int immediate) {
         begin(workRequestId, IbvWrOpcode.IBV_WR_SEND_WITH_IMM);
-        immediate(request(), immediate);
+        immediate(immediate);
         return this;
     }
 
     /** Begins a message that invalidates one of the peer's keys when it arrives (IBV_WR_SEND_WITH_INV); RC only. */
     public SendRequests sendWithInvalidate(long workRequestId, int rkey) {
         begin(workRequestId, IbvWrOpcode.IBV_WR_SEND_WITH_INV);
-        Memory.putInt(request() + IbvSendWr.INVALIDATE_RKEY, rkey);
+        requests.immediateOfLast(rkey);
         return this;
     }
 
@@ -258,7 +258,7 @@ public final class SendRequests {
      */
     public SendRequests writeWithImmediate(long workRequestId, long remoteAddress, int rkey, int immediate) {
         beginRdma(workRequestId, IbvWrOpcode.IBV_WR_RDMA_WRITE_WITH_IMM, remoteAddress, rkey);
-        immediate(request(), immediate);
+        immediate(immediate);
         return this;
     }
 
@@ -381,7 +381,7 @@ public final class SendRequests {
     /** Begins the invalidation of a local key, for example of a type 2 window (IBV_WR_LOCAL_INV); RC and UC. */
     public SendRequests localInvalidate(long workRequestId, int rkey) {
         begin(workRequestId, IbvWrOpcode.IBV_WR_LOCAL_INV);
-        Memory.putInt(request() + IbvSendWr.INVALIDATE_RKEY, rkey);
+        requests.immediateOfLast(rkey);
         noteNamed();
         return this;
     }
@@ -533,7 +533,7 @@ public final class SendRequests {
             Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QPN, number);
             Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QKEY, (int) key);
         }
-        if (!SegmentedSend.is(request)) { // which has its header in this place, and no queue pair of a driver's type
+        if (requests.lastOpcode() != IbvWrOpcode.IBV_WR_TSO) { // which has its header in this place, and no queue pair of a driver's type
             Memory.putLong(request + DriverAddress.AH, address.handle());
             Memory.putInt(request + DriverAddress.NUMBER, number);
             Memory.putLong(request + DriverAddress.KEY, key);

@@ -19,9 +19,10 @@ import org.kverbs.internal.memory.Memory;
  * {@code imm_data}.
  *
  * <p>Each request is linked to the next one when the memory is allocated, and only the last one of a list is cut off
- * for the post. What is in the memory is in no field besides: where no check of bounds stands between ({@link
- * Memory#known}), the JIT keeps in registers what was just written. It can't do so across a call either, so the one
- * test for all rare work comes first in a request.
+ * for the post. The JIT inlines each access to memory as hundreds of nodes, and gives up a method with too many. So a
+ * request takes few accesses: neighbouring fields are written at once, and those of the last request that its methods
+ * add to are kept in fields here until the next request begins or the list is posted. Where no check of bounds stands
+ * between ({@link Memory#known}), the JIT keeps them in registers.
  */
 public final class WorkRequestArena {
 
@@ -42,6 +43,8 @@ public final class WorkRequestArena {
 
     private final int requestSize;
     private final int sizeBits;
+    /** True for send requests, which have flags and immediate data. */
+    private final boolean hasFlags;
     private MemorySegment requests;
     private MemorySegment entries;
     // The places of the first and the next of both, and the ends of their memory.
@@ -51,7 +54,14 @@ public final class WorkRequestArena {
     private long firstEntry;
     private long nextEntry;
     private long endOfEntries;
-    /** True if the last request links to none; otherwise it links to the unused one behind it. */
+    /** The number of entries of the last request and its opcode, as they stand side by side. */
+    private long lastHead;
+    /** The flags of the last request and its immediate data, as they stand side by side. */
+    private long lastTail;
+    /**
+     * True if the last request is complete and links to none; otherwise it links to the unused one behind it, and lacks
+     * what is kept here.
+     */
     private boolean isCut;
     /**
      * A number for the requests since the last {@link #clear}. The next clear adds one, and each arena begins with
@@ -68,7 +78,8 @@ public final class WorkRequestArena {
     public WorkRequestArena(int requestSize, int capacity) {
         this.requestSize = requestSize;
         this.sizeBits = Integer.numberOfTrailingZeros(requestSize);
-        this.requests = allocate(capacity, requestSize);
+        this.hasFlags = requestSize > IbvSendWr.SEND_FLAGS;
+        this.requests = allocate(capacity + 1, requestSize); // one to write to where a list has no last request
         this.entries = allocate(capacity, IbvSge.SIZE);
         placeRequests(0);
         placeEntries(0);
@@ -76,9 +87,9 @@ public final class WorkRequestArena {
 
     /** Notes where the requests are, and links each to the one behind it. */
     private void placeRequests(long used) {
-        firstRequest = requests.address();
+        firstRequest = requests.address() + requestSize;
         nextRequest = firstRequest + used;
-        endOfRequests = firstRequest + requests.byteSize();
+        endOfRequests = requests.address() + requests.byteSize();
         for (long request = firstRequest; request < endOfRequests; request += requestSize) {
             link(request);
         }
@@ -97,7 +108,9 @@ public final class WorkRequestArena {
 
     /** Removes all requests and keeps the memory. */
     public void clear() {
-        join();
+        if (isCut) {
+            join();
+        }
         nextRequest = firstRequest;
         nextEntry = firstEntry;
         stamp++;
@@ -113,21 +126,32 @@ public final class WorkRequestArena {
         return nextRequest == firstRequest;
     }
 
-    /** Cuts the list off behind the last request, if there is one, and returns the address of the first. */
+    /**
+     * Completes the list for a post: writes what the last request still lacks, and cuts the list off behind it. Returns
+     * the address of the first request.
+     */
     public long first() {
-        if (!isCut && !isEmpty()) {
-            Memory.putLong(last() + NEXT, 0);
+        if (!isCut) {
+            long last = last();
+            complete(last);
+            Memory.putLong(last + NEXT, 0);
             isCut = true;
         }
         return firstRequest;
     }
 
+    /** Writes what is kept of the last request. */
+    private void complete(long last) {
+        Memory.putLong(last + NUM_SGE, lastHead);
+        if (hasFlags) {
+            Memory.putLong(last + IbvSendWr.SEND_FLAGS, lastTail);
+        }
+    }
+
     /** Undoes the cut of {@link #first}. */
     private void join() {
-        if (isCut) {
-            link(last());
-            isCut = false;
-        }
+        link(last());
+        isCut = false;
     }
 
     /** Links a request to the one behind it. Behind the end of the memory there is none, and nobody follows. */
@@ -135,13 +159,17 @@ public final class WorkRequestArena {
         Memory.putLong(request + NEXT, request + requestSize);
     }
 
-    /** Returns the address of the last request. There must be one. */
+    /**
+     * Returns the address of the last request. There must be one. Its opcode, entries, flags and immediate data are not
+     * there yet.
+     */
     public long last() {
         return Memory.known(nextRequest - requestSize);
     }
 
-    /** Returns the address of a request. */
+    /** Returns the address of a request, which has all its fields. */
     public long at(int index) {
+        complete(last());
         return Memory.known(firstRequest + (long) index * requestSize);
     }
 
@@ -167,29 +195,37 @@ public final class WorkRequestArena {
      */
     public long addSend(long workRequestId, int opcode) {
         long address = add(workRequestId, opcode);
-        Memory.putInt(address + IbvSendWr.SEND_FLAGS, 0);
-        Memory.putInt(address + IbvSendWr.IMM_DATA, 0); // rxe refuses a bind that has something in imm_data
+        lastTail = 0; // rxe refuses a bind that has something in imm_data
         return address;
     }
 
     private long add(long workRequestId, int opcode) {
-        if (nextRequest == endOfRequests || nextEntry == endOfEntries || isCut) {
+        if (nextRequest == endOfRequests || isCut) {
             prepare();
         }
+        complete(last());
         long address = Memory.known(nextRequest);
         Memory.putLong(address + WR_ID, workRequestId);
         Memory.putLong(address + SG_LIST, nextEntry);
-        Memory.putInt(address + NUM_SGE, 0);
-        Memory.putInt(address + IbvSendWr.OPCODE, opcode);
         nextRequest = address + requestSize;
+        lastHead = pair(0, opcode);
         return address;
     }
 
-    /** Makes room for one more request with one entry, and links the last one to it. */
+    /** Makes room for one more request, and links the last one to it. */
     private void prepare() {
-        join();
+        if (isCut) {
+            join();
+        }
         if (nextRequest == endOfRequests) {
             growRequests();
+        }
+    }
+
+    /** Makes room for one more entry of the last request, whatever was posted. */
+    private void prepareEntry() {
+        if (isCut) {
+            join();
         }
         if (nextEntry == endOfEntries) {
             growEntries();
@@ -198,16 +234,14 @@ public final class WorkRequestArena {
 
     /** Adds an entry to the last request. */
     public void addEntry(long address, int length, int lkey) {
-        long countOfLast = last() + NUM_SGE;
-        int before = Memory.getInt(countOfLast);
-        if (before != 0 && nextEntry == endOfEntries) {
-            growEntries();
+        if (isCut || nextEntry == endOfEntries) {
+            prepareEntry();
         }
         long entry = Memory.known(nextEntry);
         Memory.putLong(entry + IbvSge.ADDR, address);
         Memory.putLong(entry + IbvSge.LENGTH, pair(length, lkey));
         nextEntry = entry + IbvSge.SIZE;
-        Memory.putInt(countOfLast, before + 1);
+        lastHead += pair(1, 0);
     }
 
     /** Returns the 8 bytes that have one number in the first 4 and another in the last. */
@@ -217,44 +251,64 @@ public final class WorkRequestArena {
                 : (long) first << Integer.SIZE | Integer.toUnsignedLong(second);
     }
 
+    private static int second(long pair) {
+        return (int) (LOW_FIRST ? pair >>> Integer.SIZE : pair);
+    }
+
     /** Returns the opcode of the last request, which is a send request. */
     public int lastOpcode() {
-        return Memory.getInt(last() + IbvSendWr.OPCODE);
+        return second(lastHead);
     }
 
     /** Sets flags of the last request, which is a send request. */
     public void flagLast(int bits) {
-        flag(last(), bits);
+        if (isCut) {
+            join();
+        }
+        lastTail |= pair(bits, 0);
     }
 
-    /** Returns the ticket of the last request, by which {@link #flagOf} finds it until the next {@link #clear}. */
+    /**
+     * Sets what stands in the place of the immediate data of the last request, which is a send request.
+     *
+     * @param value as it stands in memory
+     */
+    public void immediateOfLast(int value) {
+        if (isCut) {
+            join();
+        }
+        lastTail |= pair(0, value);
+    }
+
+    /** Returns the ticket of the last request, by which {@link #flag} finds it until the next {@link #clear}. */
     public long lastTicket() {
         return (long) stamp << 32 | (count() - 1);
     }
 
-    /** Makes the success of a send request a completion (IBV_SEND_SIGNALED); see {@link #flagOf}. */
+    /** Makes the success of a send request a completion (IBV_SEND_SIGNALED); see {@link #flag}. */
     public void signal(long ticket) {
-        flagOf(ticket, IbvSendFlags.IBV_SEND_SIGNALED);
+        flag(ticket, IbvSendFlags.IBV_SEND_SIGNALED);
     }
 
-    /** Makes a send request a solicited message (IBV_SEND_SOLICITED); see {@link #flagOf}. */
+    /** Makes a send request a solicited message (IBV_SEND_SOLICITED); see {@link #flag}. */
     public void solicit(long ticket) {
-        flagOf(ticket, IbvSendFlags.IBV_SEND_SOLICITED);
+        flag(ticket, IbvSendFlags.IBV_SEND_SOLICITED);
     }
 
-    /** Makes a send request wait for the reads and atomics before it (IBV_SEND_FENCE); see {@link #flagOf}. */
+    /** Makes a send request wait for the reads and atomics before it (IBV_SEND_FENCE); see {@link #flag}. */
     public void fence(long ticket) {
-        flagOf(ticket, IbvSendFlags.IBV_SEND_FENCE);
+        flag(ticket, IbvSendFlags.IBV_SEND_FENCE);
     }
 
     /** Throws an IllegalStateException if the ticket is of another list, or the list was cleared since. */
-    private void flagOf(long ticket, int bit) {
-        flag(at(indexOfTicket(ticket)), bit);
-    }
-
-    private static void flag(long request, int bits) {
-        long flags = request + IbvSendWr.SEND_FLAGS;
-        Memory.putInt(flags, Memory.getInt(flags) | bits);
+    private void flag(long ticket, int bit) {
+        int index = indexOfTicket(ticket);
+        if (index == count() - 1) {
+            flagLast(bit);
+        } else {
+            long flags = at(index) + IbvSendWr.SEND_FLAGS;
+            Memory.putInt(flags, Memory.getInt(flags) | bit);
+        }
     }
 
     /**
@@ -279,7 +333,7 @@ public final class WorkRequestArena {
     }
 
     private void growRequests() {
-        long used = requests.byteSize();
+        long used = nextRequest - firstRequest;
         requests = grown(requests);
         placeRequests(used);
     }

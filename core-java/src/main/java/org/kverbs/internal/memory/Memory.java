@@ -16,6 +16,8 @@ public final class Memory {
     private static final class Everything {
         static final MemorySegment SEGMENT = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
         static final VarHandle LONG = ValueLayout.JAVA_LONG.varHandle();
+        static final VarHandle UNALIGNED_LONG = ValueLayout.JAVA_LONG_UNALIGNED.varHandle();
+        static final VarHandle UNALIGNED_INT = ValueLayout.JAVA_INT_UNALIGNED.varHandle();
     }
 
     /**
@@ -39,12 +41,12 @@ public final class Memory {
 
     /** Reads 8 bytes in native order. Here and below the caller guarantees that the address is valid. */
     public static long getLong(long address) {
-        return Everything.SEGMENT.get(ValueLayout.JAVA_LONG_UNALIGNED, address);
+        return (long) Everything.UNALIGNED_LONG.get(Everything.SEGMENT, address);
     }
 
     /** Reads 4 bytes in native order. */
     public static int getInt(long address) {
-        return Everything.SEGMENT.get(ValueLayout.JAVA_INT_UNALIGNED, address);
+        return (int) Everything.UNALIGNED_INT.get(Everything.SEGMENT, address);
     }
 
     /** Reads 2 bytes in native order. */
@@ -59,12 +61,12 @@ public final class Memory {
 
     /** Writes 8 bytes in native order. */
     public static void putLong(long address, long value) {
-        Everything.SEGMENT.set(ValueLayout.JAVA_LONG_UNALIGNED, address, value);
+        Everything.UNALIGNED_LONG.set(Everything.SEGMENT, address, value);
     }
 
     /** Writes 4 bytes in native order. */
     public static void putInt(long address, int value) {
-        Everything.SEGMENT.set(ValueLayout.JAVA_INT_UNALIGNED, address, value);
+        Everything.UNALIGNED_INT.set(Everything.SEGMENT, address, value);
     }
 
     /** Writes 2 bytes in native order. */
