@@ -533,7 +533,8 @@ public final class SendRequests {
             Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QPN, number);
             Memory.putInt(request + IbvSendWr.WR_UD_REMOTE_QKEY, (int) key);
         }
-        if (requests.lastOpcode() != IbvWrOpcode.IBV_WR_TSO) { // which has its header in this place, and no queue pair of a driver's type
+        // A segmented send has its header in this place, and no queue pair of a driver's type has such sends.
+        if (requests.lastOpcode() != IbvWrOpcode.IBV_WR_TSO) {
             Memory.putLong(request + DriverAddress.AH, address.handle());
             Memory.putInt(request + DriverAddress.NUMBER, number);
             Memory.putLong(request + DriverAddress.KEY, key);
