@@ -45,6 +45,7 @@ final class LinuxSocket implements UdpSocket {
     private static final int IP_RECVTOS = 13;
     private static final int IP_MULTICAST_IF = 32;
     private static final int IP_ADD_MEMBERSHIP = 35;
+    private static final int IP_MULTICAST_ALL = 49;
     private static final int IPV6_MULTICAST_IF = 17;
     private static final int IPV6_ADD_MEMBERSHIP = 20;
     private static final int IPV6_MTU_DISCOVER = 23;
@@ -123,6 +124,8 @@ final class LinuxSocket implements UdpSocket {
         if (isV4) {
             check("IP_MTU_DISCOVER", set(SOL_IP, IP_MTU_DISCOVER, PMTUDISC_DO));
             set(SOL_IP, IP_RECVTOS, 1);
+            // Otherwise a group's socket also takes the packets of interfaces where another socket joined the group.
+            set(SOL_IP, IP_MULTICAST_ALL, 0);
         } else {
             check("IPV6_V6ONLY", set(SOL_IPV6, IPV6_V6ONLY, 1));
             check("IPV6_MTU_DISCOVER", set(SOL_IPV6, IPV6_MTU_DISCOVER, PMTUDISC_DO));

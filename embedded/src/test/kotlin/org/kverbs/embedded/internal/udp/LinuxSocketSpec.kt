@@ -86,6 +86,22 @@ class LinuxSocketSpec :
             }
         }
 
+        test("should take a group's packets only from the interfaces where the socket itself joined") {
+            val (group, from) = listOf(InetAddress.ofLiteral("239.82.${Random.nextInt(1, 250)}.1"), address(1))
+            val loopback = PortSockets.networkInterface(from)!!
+            open(group).use { other ->
+                open(group).use { member ->
+                    open(from, 0xc001).use { sender ->
+                        member.join(group, loopback)
+                        sender.setMulticastInterface(loopback)
+                        sender.send(Peer(group), 0, 1, Room(64), 0, 64, 64) shouldBe 0
+                        member.next().length shouldBe 64
+                        other.receive(Datagram(Room(Datagram.MOST))) shouldBe false
+                    }
+                }
+            }
+        }
+
         test("should refuse more packets or bytes than the system takes in a call") {
             val (from, to) = listOf(address(1), address(2))
             open(from).use { sender ->
