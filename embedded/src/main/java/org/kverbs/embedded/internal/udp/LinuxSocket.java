@@ -146,12 +146,13 @@ final class LinuxSocket implements UdpSocket {
     private void bind(InetSocketAddress at) throws IOException {
         int length = putAddress(sending, at);
         int result = calls.bind(descriptor.number, sending, length);
-        if (result < 0) {
+        if (result == -Errno.EADDRINUSE || result == -Errno.EADDRNOTAVAIL) {
             throw new BindException("bind failed: errno " + -result);
         }
+        check("bind", result);
     }
 
-    private int putAddress(long to, InetSocketAddress address) {
+    private int putAddress(long to, InetSocketAddress address) throws IOException {
         MemorySegment bytes = memory.asSlice(to - memory.address(), ADDRESS_V6).fill((byte) 0);
         Memory.putShort(to, (short) (isV4 ? AddressFamily.AF_INET : AddressFamily.AF_INET6));
         Memory.putShort(to + 2, networkOrder(address.getPort()));
@@ -161,9 +162,21 @@ final class LinuxSocket implements UdpSocket {
         }
         MemorySegment.copy(host, 0, bytes, JAVA_BYTE, isV4 ? 4 : 8, host.length);
         if (address.getAddress() instanceof Inet6Address scoped) {
-            Memory.putInt(to + 24, scoped.getScopeId());
+            Memory.putInt(to + 24, scope(scoped));
         }
         return isV4 ? ADDRESS_V4 : ADDRESS_V6;
+    }
+
+    /** Linux binds a link-local address only together with the interface that has it. */
+    private static int scope(Inet6Address address) throws IOException {
+        if (!address.isLinkLocalAddress() || address.getScopeId() != 0) {
+            return address.getScopeId();
+        }
+        NetworkInterface network = PortSockets.networkInterface(address);
+        if (network == null) {
+            throw new BindException("no network interface has the address " + address.getHostAddress());
+        }
+        return network.getIndex();
     }
 
     private static short networkOrder(int number) {

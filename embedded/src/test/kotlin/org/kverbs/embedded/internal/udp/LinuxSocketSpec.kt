@@ -1,13 +1,19 @@
 package org.kverbs.embedded.internal.udp
 
 import io.kotest.assertions.nondeterministic.eventually
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.throwables.shouldThrowExactly
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.ints.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import org.kverbs.internal.abi.Errno
 import java.io.File
+import java.io.IOException
+import java.net.BindException
+import java.net.Inet6Address
 import java.net.InetAddress
 import java.net.InetSocketAddress
+import java.net.NetworkInterface
 import java.nio.ByteBuffer
 import java.nio.channels.DatagramChannel
 import java.util.concurrent.CountDownLatch
@@ -100,6 +106,23 @@ class LinuxSocketSpec :
                     }
                 }
             }
+        }
+
+        test("should bind a link-local address without a scope at the interface that has it") {
+            val local =
+                NetworkInterface.networkInterfaces().toList().flatMap { it.inetAddresses.toList() }.filter {
+                    it is Inet6Address && it.isLinkLocalAddress
+                }
+            local.forEach { open(InetAddress.getByAddress(it.address)).close() }
+            shouldThrow<BindException> { open(InetAddress.ofLiteral("fe80::dead:1")) }
+        }
+
+        test("should not take each failure to bind for an address in use") {
+            val nowhere = Inet6Address.getByAddress(null, InetAddress.ofLiteral("fe80::dead:1").address, 999_999)
+            shouldThrowExactly<IOException> { open(nowhere) }.message shouldBe "bind failed: errno 19"
+            val taken = address(1)
+            open(taken).use { shouldThrow<BindException> { open(taken) } }
+            shouldThrow<BindException> { open(InetAddress.ofLiteral("192.0.2.1")) }
         }
 
         test("should refuse more packets or bytes than the system takes in a call") {
