@@ -60,7 +60,8 @@ final class Batch {
     /** Tells whether a packet can be the next one. */
     boolean takes(Packet packet, Peer host, UdpSocket socket, int hops) {
         return packets == 0
-                || host == to
+                || !packet.summedTwice // takeApart computes ordinary ICRCs for all packets but the first
+                && host == to
                 && socket == by
                 && packet.trafficClass == trafficClass
                 && hops == multicastHops
