@@ -223,4 +223,15 @@ class BatchSpec :
                 sizes() shouldBe listOf(listOf(64))
             }
         }
+
+        test("should tell of the packets that were lost before the socket was full, once") {
+            val (long, full) = listOf(-Errno.EMSGSIZE, -Errno.EAGAIN)
+            Bench(KeptSocket(ArrayDeque(listOf(long, long, full, 0, long)))).run {
+                repeat(3) { add(packet(64)) }
+                batch.leave() shouldBe -1
+                batch.leave() shouldBe 2
+                add(packet(64)) shouldBe true
+                batch.leave() shouldBe 0
+            }
+        }
     })
