@@ -153,6 +153,17 @@ class LinuxSocketSpec :
             }
         }
 
+        test("should report that it cannot wait, rather than return at once again and again") {
+            val waiter = LinuxWaiter()
+            val field = LinuxWaiter::class.java.getDeclaredField("epoll").apply { isAccessible = true }
+            val epoll = field.get(waiter) as Descriptor
+            field.set(waiter, Descriptor(waiter, -1))
+            shouldThrow<IOException> { waiter.await() }.message shouldBe "epoll_wait failed: errno 9"
+            waiter.close()
+            waiter.await() shouldBe false
+            epoll.close()
+        }
+
         test("should use no descriptor after it was closed, though another socket has its number then") {
             val from = address(1)
             val targets = List(8) { address(10 + it) }
