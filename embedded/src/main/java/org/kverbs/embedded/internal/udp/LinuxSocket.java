@@ -241,7 +241,7 @@ final class LinuxSocket implements UdpSocket {
         do {
             result = isPlain // which takes less time
                     ? calls.sendTo(descriptor.number, from.address + offset, length, sending + NAME, nameLength())
-                    : calls.sendMessage(descriptor.number, sending, 0);
+                    : calls.sendMessage(descriptor.number, sending);
         } while (Libc.isInterrupted(result));
         return Math.min(result, 0);
     }
@@ -296,7 +296,7 @@ final class LinuxSocket implements UdpSocket {
         Memory.putLong(receiving + 40, CONTROL_ROOM);
         int length;
         do {
-            length = calls.receiveMessage(descriptor.number, receiving, 0);
+            length = calls.receiveMessage(descriptor.number, receiving);
         } while (Libc.isInterrupted(length));
         if (length < 0) {
             return false;
