@@ -33,6 +33,8 @@ final class Batch {
     /** Where the packets begin that have not left. */
     private int begin;
     private int packets;
+    /** The lost packets of those that leave one by one, also before the socket was full. */
+    private int lost;
     /** True after a packet that is shorter. */
     private boolean isComplete;
     /** True if the packets have ICRCs of single packets. */
@@ -60,7 +62,8 @@ final class Batch {
     /** Tells whether a packet can be the next one. */
     boolean takes(Packet packet, Peer host, UdpSocket socket, int hops) {
         return packets == 0
-                || host == to
+                || !packet.summedTwice // takeApart computes ordinary ICRCs for all packets but the first
+                && host == to
                 && socket == by
                 && packet.trafficClass == trafficClass
                 && hops == multicastHops
@@ -105,7 +108,8 @@ final class Batch {
     /**
      * Sends the packets.
      *
-     * @return how many packets are lost; -1 if the socket is full, so that the rest waits for the next call
+     * @return how many packets of the batch are lost; -1 if the socket is full, so that the rest waits for the next
+     *     call, which also counts the packets lost so far
      */
     int leave() {
         Peer host = to;
@@ -119,9 +123,8 @@ final class Batch {
                 return -1;
             }
             if (packets == 1 || !isRefused(result)) {
-                int lost = result < 0 ? packets : 0;
-                clear();
-                return lost;
+                lost = result < 0 ? packets : 0;
+                return end();
             }
             host.takesBatches = result == -Errno.EINVAL || result == -Errno.EMSGSIZE;
             takeApart(host, socket);
@@ -149,7 +152,6 @@ final class Batch {
     }
 
     private int leaveApart(Peer host, UdpSocket socket) {
-        int lost = 0;
         while (packets > 0) {
             int bytes = Math.min(size, length - begin);
             int result = socket.send(host, trafficClass, multicastHops, room, begin, bytes, bytes);
@@ -160,8 +162,13 @@ final class Batch {
             begin += bytes;
             packets--;
         }
+        return end();
+    }
+
+    private int end() {
+        int all = lost;
         clear();
-        return lost;
+        return all;
     }
 
     /** Forgets the packets. */
@@ -171,6 +178,7 @@ final class Batch {
         length = 0;
         begin = 0;
         packets = 0;
+        lost = 0;
         isComplete = false;
     }
 }

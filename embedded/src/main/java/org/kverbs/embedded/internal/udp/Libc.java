@@ -111,9 +111,9 @@ final class Libc {
         }
     }
 
-    int sendMessage(int descriptor, long message, int flags) {
+    int sendMessage(int descriptor, long message) {
         try {
-            return result((int) (long) Handles.SENDMSG.invokeExact(errno, descriptor, message, flags));
+            return result((int) (long) Handles.SENDMSG.invokeExact(errno, descriptor, message, 0));
         } catch (Throwable e) {
             throw thrown(e);
         }
@@ -128,9 +128,9 @@ final class Libc {
         }
     }
 
-    int receiveMessage(int descriptor, long message, int flags) {
+    int receiveMessage(int descriptor, long message) {
         try {
-            return result((int) (long) Handles.RECVMSG.invokeExact(errno, descriptor, message, flags));
+            return result((int) (long) Handles.RECVMSG.invokeExact(errno, descriptor, message, 0));
         } catch (Throwable e) {
             throw thrown(e);
         }

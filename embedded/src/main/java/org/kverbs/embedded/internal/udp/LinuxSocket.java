@@ -45,6 +45,7 @@ final class LinuxSocket implements UdpSocket {
     private static final int IP_RECVTOS = 13;
     private static final int IP_MULTICAST_IF = 32;
     private static final int IP_ADD_MEMBERSHIP = 35;
+    private static final int IP_MULTICAST_ALL = 49;
     private static final int IPV6_MULTICAST_IF = 17;
     private static final int IPV6_ADD_MEMBERSHIP = 20;
     private static final int IPV6_MTU_DISCOVER = 23;
@@ -123,6 +124,8 @@ final class LinuxSocket implements UdpSocket {
         if (isV4) {
             check("IP_MTU_DISCOVER", set(SOL_IP, IP_MTU_DISCOVER, PMTUDISC_DO));
             set(SOL_IP, IP_RECVTOS, 1);
+            // Otherwise a group's socket also takes the packets of interfaces where another socket joined the group.
+            set(SOL_IP, IP_MULTICAST_ALL, 0);
         } else {
             check("IPV6_V6ONLY", set(SOL_IPV6, IPV6_V6ONLY, 1));
             check("IPV6_MTU_DISCOVER", set(SOL_IPV6, IPV6_MTU_DISCOVER, PMTUDISC_DO));
@@ -143,12 +146,13 @@ final class LinuxSocket implements UdpSocket {
     private void bind(InetSocketAddress at) throws IOException {
         int length = putAddress(sending, at);
         int result = calls.bind(descriptor.number, sending, length);
-        if (result < 0) {
+        if (result == -Errno.EADDRINUSE || result == -Errno.EADDRNOTAVAIL) {
             throw new BindException("bind failed: errno " + -result);
         }
+        check("bind", result);
     }
 
-    private int putAddress(long to, InetSocketAddress address) {
+    private int putAddress(long to, InetSocketAddress address) throws IOException {
         MemorySegment bytes = memory.asSlice(to - memory.address(), ADDRESS_V6).fill((byte) 0);
         Memory.putShort(to, (short) (isV4 ? AddressFamily.AF_INET : AddressFamily.AF_INET6));
         Memory.putShort(to + 2, networkOrder(address.getPort()));
@@ -158,9 +162,21 @@ final class LinuxSocket implements UdpSocket {
         }
         MemorySegment.copy(host, 0, bytes, JAVA_BYTE, isV4 ? 4 : 8, host.length);
         if (address.getAddress() instanceof Inet6Address scoped) {
-            Memory.putInt(to + 24, scoped.getScopeId());
+            Memory.putInt(to + 24, scope(scoped));
         }
         return isV4 ? ADDRESS_V4 : ADDRESS_V6;
+    }
+
+    /** Linux binds a link-local address only together with the interface that has it. */
+    private static int scope(Inet6Address address) throws IOException {
+        if (!address.isLinkLocalAddress() || address.getScopeId() != 0) {
+            return address.getScopeId();
+        }
+        NetworkInterface network = PortSockets.networkInterface(address);
+        if (network == null) {
+            throw new BindException("no network interface has the address " + address.getHostAddress());
+        }
+        return network.getIndex();
     }
 
     private static short networkOrder(int number) {
@@ -225,7 +241,7 @@ final class LinuxSocket implements UdpSocket {
         do {
             result = isPlain // which takes less time
                     ? calls.sendTo(descriptor.number, from.address + offset, length, sending + NAME, nameLength())
-                    : calls.sendMessage(descriptor.number, sending, 0);
+                    : calls.sendMessage(descriptor.number, sending);
         } while (Libc.isInterrupted(result));
         return Math.min(result, 0);
     }
@@ -280,7 +296,7 @@ final class LinuxSocket implements UdpSocket {
         Memory.putLong(receiving + 40, CONTROL_ROOM);
         int length;
         do {
-            length = calls.receiveMessage(descriptor.number, receiving, 0);
+            length = calls.receiveMessage(descriptor.number, receiving);
         } while (Libc.isInterrupted(length));
         if (length < 0) {
             return false;

@@ -70,7 +70,7 @@ final class LinuxWaiter implements Waiter {
     }
 
     @Override
-    public boolean await() {
+    public boolean await() throws IOException {
         synchronized (this) {
             if (isClosed) {
                 return false;
@@ -82,6 +82,8 @@ final class LinuxWaiter implements Waiter {
             isWaiting = false;
             if (isClosed) {
                 closeAll();
+            } else if (found < 0 && !Libc.isInterrupted(found)) {
+                throw new IOException("epoll_wait failed: errno " + -found);
             }
             return found > 0 && !isClosed;
         }

@@ -85,15 +85,18 @@ private class Bench(
     fun add(packet: Packet): Boolean =
         batch.takes(packet, host, socket, 0).also { if (it) batch.add(packet, host, socket, 0) {} }
 
-    /** Tells whether a packet has the ICRC of an identification, and not just that of some. */
+    /** Tells whether a packet has the ICRC of an identification, and not just that of some; or the flush's own. */
     fun isOf(
         identification: Int,
         packet: ByteArray,
+        summedTwice: Boolean = false,
     ): Boolean {
         val bytes = Arena.ofAuto().allocate(packet.size.toLong(), 8).apply { asByteBuffer().put(packet) }
         val length = packet.size - Icrc.LENGTH
         val word = identification shl 16 or Icrc.DONT_FRAGMENT
-        val sum = Icrc().ofV4(0x7f000001, 0x7f000002, word, PORT, Icrc.UDP_PORT, bytes.address(), length)
+        val icrc = Icrc()
+        val once = icrc.ofV4(0x7f000001, 0x7f000002, word, PORT, Icrc.UDP_PORT, bytes.address(), length)
+        val sum = if (summedTwice) icrc.again(bytes.address(), length) else once
         return sum == Icrc.get(bytes.address() + length)
     }
 
@@ -186,6 +189,28 @@ class BatchSpec :
             }
         }
 
+        test("should leave the ICRC of a flush for Soft-RoCE as it is where the system takes no packets together") {
+            val flush =
+                Packet(0).apply {
+                    opcode = Opcode.RC_FLUSH
+                    summedTwice = true
+                }
+            for (packets in listOf(listOf(packet(64), packet(64), flush), listOf(flush, packet(0)))) {
+                Bench(KeptSocket(ArrayDeque(listOf(-Errno.EIO)))).run {
+                    for (each in packets) {
+                        if (!add(each)) {
+                            batch.leave() shouldBe 0
+                            add(each) shouldBe true
+                        }
+                    }
+                    batch.leave() shouldBe 0
+                    val sent = socket.calls.flatMap { it.packets }
+                    sent.size shouldBe packets.size
+                    sent.forEach { isOf(0, it, summedTwice = it[0] == Opcode.RC_FLUSH.toByte()) shouldBe true }
+                }
+            }
+        }
+
         test("should lose packets that have no route, and tell how many") {
             Bench(KeptSocket(ArrayDeque(listOf(-Errno.ENETUNREACH)))).run {
                 repeat(3) { add(packet(64)) }
@@ -196,6 +221,17 @@ class BatchSpec :
                 repeat(3) { add(packet(64)) }
                 batch.leave() shouldBe 2
                 sizes() shouldBe listOf(listOf(64))
+            }
+        }
+
+        test("should tell of the packets that were lost before the socket was full, once") {
+            val (long, full) = listOf(-Errno.EMSGSIZE, -Errno.EAGAIN)
+            Bench(KeptSocket(ArrayDeque(listOf(long, long, full, 0, long)))).run {
+                repeat(3) { add(packet(64)) }
+                batch.leave() shouldBe -1
+                batch.leave() shouldBe 2
+                add(packet(64)) shouldBe true
+                batch.leave() shouldBe 0
             }
         }
     })

@@ -1,13 +1,19 @@
 package org.kverbs.embedded.internal.udp
 
 import io.kotest.assertions.nondeterministic.eventually
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.assertions.throwables.shouldThrowExactly
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.ints.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import org.kverbs.internal.abi.Errno
 import java.io.File
+import java.io.IOException
+import java.net.BindException
+import java.net.Inet6Address
 import java.net.InetAddress
 import java.net.InetSocketAddress
+import java.net.NetworkInterface
 import java.nio.ByteBuffer
 import java.nio.channels.DatagramChannel
 import java.util.concurrent.CountDownLatch
@@ -86,6 +92,39 @@ class LinuxSocketSpec :
             }
         }
 
+        test("should take a group's packets only from the interfaces where the socket itself joined") {
+            val (group, from) = listOf(InetAddress.ofLiteral("239.82.${Random.nextInt(1, 250)}.1"), address(1))
+            val loopback = PortSockets.networkInterface(from)!!
+            open(group).use { other ->
+                open(group).use { member ->
+                    open(from, 0xc001).use { sender ->
+                        member.join(group, loopback)
+                        sender.setMulticastInterface(loopback)
+                        sender.send(Peer(group), 0, 1, Room(64), 0, 64, 64) shouldBe 0
+                        member.next().length shouldBe 64
+                        other.receive(Datagram(Room(Datagram.MOST))) shouldBe false
+                    }
+                }
+            }
+        }
+
+        test("should bind a link-local address without a scope at the interface that has it") {
+            val local =
+                NetworkInterface.networkInterfaces().toList().flatMap { it.inetAddresses.toList() }.filter {
+                    it is Inet6Address && it.isLinkLocalAddress
+                }
+            local.forEach { open(InetAddress.getByAddress(it.address)).close() }
+            shouldThrow<BindException> { open(InetAddress.ofLiteral("fe80::dead:1")) }
+        }
+
+        test("should not take each failure to bind for an address in use") {
+            val nowhere = Inet6Address.getByAddress(null, InetAddress.ofLiteral("fe80::dead:1").address, 999_999)
+            shouldThrowExactly<IOException> { open(nowhere) }.message shouldBe "bind failed: errno 19"
+            val taken = address(1)
+            open(taken).use { shouldThrow<BindException> { open(taken) } }
+            shouldThrow<BindException> { open(InetAddress.ofLiteral("192.0.2.1")) }
+        }
+
         test("should refuse more packets or bytes than the system takes in a call") {
             val (from, to) = listOf(address(1), address(2))
             open(from).use { sender ->
@@ -112,6 +151,17 @@ class LinuxSocketSpec :
                 waiter.await() shouldBe false
                 waiter.close()
             }
+        }
+
+        test("should report that it cannot wait, rather than return at once again and again") {
+            val waiter = LinuxWaiter()
+            val field = LinuxWaiter::class.java.getDeclaredField("epoll").apply { isAccessible = true }
+            val epoll = field.get(waiter) as Descriptor
+            field.set(waiter, Descriptor(waiter, -1))
+            shouldThrow<IOException> { waiter.await() }.message shouldBe "epoll_wait failed: errno 9"
+            waiter.close()
+            waiter.await() shouldBe false
+            epoll.close()
         }
 
         test("should use no descriptor after it was closed, though another socket has its number then") {
