@@ -456,6 +456,7 @@ class LauncherSpec :
 
         test("should look at the JDK, once at the sources and once at the jars, and then become the JVM") {
             built().use {
+                it.script("jdk/bin/java", JAVA)
                 it.run("./kverbs", "devices") // makes the archive of classes, which later ones have
                 it.script("jdk/bin/java", $$"echo java >> $${it.started}; echo java in $BASHPID")
                 it.record()
