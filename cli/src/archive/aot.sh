@@ -13,9 +13,10 @@ aot_quiet='-Xlog:cds*=off,aot*=off'
 # For commands that are over before the second compiler and a parallel collector repay what they cost.
 jvm_of_short=(-XX:TieredStopAtLevel=1 -XX:+UseSerialGC)
 
-# is_short COMMAND: is it one of these, and has the user named no other collector? A JVM takes one.
+# is_short COMMAND: is it one of these, and has the user named no other collector? A JVM takes one, and reads options
+# from two variables of its own besides.
 is_short() {
-  [[ ${KVERBS_JAVA_OPTIONS:-} != *-XX:+Use*GC* ]] || return 1
+  [[ "${KVERBS_JAVA_OPTIONS:-} ${JAVA_TOOL_OPTIONS:-} ${JDK_JAVA_OPTIONS:-}" != *-XX:+Use*GC* ]] || return 1
   case $1 in
     devices | devinfo | help | completion | new | '' | -*) return 0 ;;
     *) return 1 ;;
@@ -44,15 +45,17 @@ aot_cache() {
 }
 
 # make_aot_cache JAR JAVA OPTION...: makes it by a run of aot_run from JAR, and deletes those of older jars. An empty
-# file says that this JVM would not make one. A full disc leaves a part of a cache, so that a JVM must take it first.
+# file says that this JVM would not make one: it ended well and left none that it takes. A run that failed, as on a full
+# disc, leaves nothing, and the next command tries again. A full disc can leave a part of a cache, so that a JVM must
+# take it first.
 make_aot_cache() {
-  local new=$cache.$BASHPID old
+  local new=$cache.$BASHPID old ended=0
   [ -n "$cache" ] && mkdir -p "${cache%/*}" && [ -w "${cache%/*}" ] || return 0
   # On devices that nobody else sees: one that speaks UDP would take an address.
-  KVERBS_EMBEDDED=memory,memory "${@:2}" "-XX:AOTCacheOutput=$new" -cp "$1" "${aot_run[@]}" || true
+  KVERBS_EMBEDDED=memory,memory "${@:2}" "-XX:AOTCacheOutput=$new" -cp "$1" "${aot_run[@]}" || ended=$?
   "${@:2}" "-XX:AOTCache=$new" -XX:AOTMode=on -cp "$1" -version || rm -f "$new"
-  [ -f "$new" ] || : > "$new"
-  mv -f "$new" "$cache" || true # in one step, for those who start at the same time
+  [ -f "$new" ] || [ "$ended" != 0 ] || : > "$new"
+  [ ! -f "$new" ] || mv -f "$new" "$cache" || true # in one step, for those who start at the same time
   rm -f "$new" "$new.config"
   for old in "${cache%/*}"/kverbs-*.aot; do
     [ "$old" = "$cache" ] || rm -f "$old"

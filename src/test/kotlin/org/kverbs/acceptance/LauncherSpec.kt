@@ -2,6 +2,7 @@ package org.kverbs.acceptance
 
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContain
+import io.kotest.matchers.longs.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
@@ -15,6 +16,7 @@ import kotlin.io.path.createTempDirectory
 import kotlin.io.path.deleteExisting
 import kotlin.io.path.deleteIfExists
 import kotlin.io.path.div
+import kotlin.io.path.exists
 import kotlin.io.path.fileSize
 import kotlin.io.path.listDirectoryEntries
 import kotlin.io.path.name
@@ -173,6 +175,37 @@ class LauncherSpec :
             }
         }
 
+        test("should make the cache of classes when the disc that was full has room again") {
+            built().use {
+                it.script(
+                    "jdk/bin/java",
+                    $$"case \"$*\" in *AOTCacheOutput*) $$JAVA; exit 1;; *AOTMode=on*) exit 1;; esac; " + JAVA,
+                )
+                (it.root / "cli/target/lib/a.jar").writeText("new")
+                it.run("./kverbs", "devices").output shouldNotContain "AOTCache"
+                (it.root / "cli/target").listDirectoryEntries("*.aot*") shouldBe emptyList()
+                it.script("jdk/bin/java", JAVA)
+                it.run("./kverbs", "devices").output shouldContain "-XX:AOTCache="
+            }
+        }
+
+        test("should not keep the output of an installed command open while it makes the cache of classes") {
+            built().use {
+                val archive = Path.of(System.getProperty("kverbs.root"), "cli/src/archive")
+                it.file("installed/lib/aot.sh", (archive / "aot.sh").readText())
+                it.script("installed/bin/kverbs", (archive / "kverbs").readText())
+                listOf("kverbs-cli.jar", "lib/a.jar").forEach { jar -> it.file("installed/$jar") }
+                val slow = "touch ${it.root}/asked; sleep 12"
+                it.script("jdk/bin/java", $$"case \"$*\" in *AOTCacheOutput*) $$slow;; esac; " + JAVA)
+                val begin = System.nanoTime()
+                val command = "XDG_CACHE_HOME=${it.root}/caches installed/bin/kverbs devices | cat"
+                it.run("bash", "-c", command).output.lines() shouldContain "devices"
+                val seconds = (System.nanoTime() - begin) / 1_000_000_000
+                seconds shouldBeLessThan 10
+                while (!(it.root / "asked").exists()) Thread.sleep(20)
+            }
+        }
+
         test("should make one cache when two commands start at the same time, and leave nothing else") {
             built().use {
                 it.script("jdk/bin/java", $$"case \"$*\" in *AOTCacheOutput*) sleep 0.3;; esac; " + JAVA)
@@ -209,6 +242,12 @@ class LauncherSpec :
                 val named = it.run("bash", "-c", "KVERBS_JAVA_OPTIONS=-XX:+UseZGC ./kverbs devices").output
                 named shouldContain "-XX:+UseZGC"
                 named shouldNotContain "-XX:+UseSerialGC"
+                for (variable in listOf("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "KVERBS_JAVA_OPTIONS")) {
+                    for (word in listOf("devices", "--version")) {
+                        val command = "$variable=-XX:+UseG1GC ./kverbs $word"
+                        it.run("bash", "-c", command).output shouldNotContain "-XX:+UseSerialGC"
+                    }
+                }
             }
         }
 
@@ -361,6 +400,7 @@ class LauncherSpec :
             built().use {
                 it.script("benchmarks/bench", $$"echo \"bench: $*\"; exit 5")
                 it.run("./kverbs", "bench", "--only", "tcp") shouldBe Outcome(5, "bench: --only tcp\n")
+                it.run("./kverbs", "--debug", "bench", "--list") shouldBe Outcome(5, "bench: --debug --list\n")
                 it.run("./kverbs", "bench", "--help") shouldBe Outcome(7, "java bench --help\n")
             }
         }
@@ -416,6 +456,7 @@ class LauncherSpec :
 
         test("should look at the JDK, once at the sources and once at the jars, and then become the JVM") {
             built().use {
+                it.script("jdk/bin/java", JAVA)
                 it.run("./kverbs", "devices") // makes the archive of classes, which later ones have
                 it.script("jdk/bin/java", $$"echo java >> $${it.started}; echo java in $BASHPID")
                 it.record()

@@ -201,6 +201,14 @@ class VerifySpec :
             }
         }
 
+        test("should begin the long load when the lanes behind it on the command line have ended") {
+            project().use {
+                it.soaks()
+                val output = it.run("./verify", "--slow", "3", "users").output
+                output.indexOf("users run: ") shouldBeLessThan output.indexOf("mvn runs: ")
+            }
+        }
+
         test("should fail when the long load failed, and be no part of the usual lanes") {
             project(unit = emptyList()).use {
                 it.soaks(status = 1)

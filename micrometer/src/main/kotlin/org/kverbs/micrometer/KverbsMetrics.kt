@@ -16,7 +16,10 @@ import java.util.concurrent.CopyOnWriteArrayList
  * A meter refers to its object weakly, as is the custom of Micrometer. When the program has dropped the object, gauges
  * become NaN, and counters keep their last value.
  *
- * **Threads.** Any thread can call.
+ * Two objects need different tags: a registry has one meter for a name and its tags, which goes on with the figures of
+ * the object that was bound first. A binder whose meters are there already adds nothing, and its [close] leaves them.
+ *
+ * **Threads.** Any thread can call. Binders with equal tags must not be bound to one registry at the same time.
  */
 public abstract class KverbsMetrics internal constructor(
     private val tags: Iterable<Tag>,
@@ -46,7 +49,7 @@ public abstract class KverbsMetrics internal constructor(
         more: Iterable<Tag> = emptyList(),
         value: (T) -> Number,
     ) {
-        val meter =
+        register {
             FunctionCounter
                 .builder(name, of) { value(it).toDouble() }
                 .description(text)
@@ -54,7 +57,7 @@ public abstract class KverbsMetrics internal constructor(
                 .tags(tags)
                 .tags(more)
                 .register(this)
-        registered.add(Registered(this, meter))
+        }
     }
 
     /** Registers a number that grows and shrinks. */
@@ -65,13 +68,20 @@ public abstract class KverbsMetrics internal constructor(
         unit: String? = null,
         value: (T) -> Number,
     ) {
-        val meter =
+        register {
             Gauge
                 .builder(name, of) { value(it).toDouble() }
                 .description(text)
                 .baseUnit(unit)
                 .tags(tags)
                 .register(this)
-        registered.add(Registered(this, meter))
+        }
+    }
+
+    /** Notes a meter for [close], unless the registry had it before: then it is another binder's. */
+    private fun MeterRegistry.register(meter: () -> Meter) {
+        val before = meters
+        val made = meter()
+        if (before.none { it === made }) registered.add(Registered(this, made))
     }
 }

@@ -63,6 +63,24 @@ class KverbsMetricsSpec :
             }
         }
 
+        test("should remove by close what it has added, and not the meters of another binder with equal tags") {
+            val registry = SimpleMeterRegistry()
+            connectedHosts { client, server ->
+                val service = server.bind(serverAddress(7471))
+                service.serve(backgroundScope) { it.receive() }
+                client.connectMessages(serverAddress(7471)).use { connection ->
+                    val first = MessageChannelMetrics(connection.channel, Tags.empty()).also { it.bindTo(registry) }
+                    val meters = registry.meters.toSet()
+                    val second = MessageChannelMetrics(connection.channel, Tags.empty()).also { it.bindTo(registry) }
+                    second.close()
+                    registry.meters.toSet() shouldBe meters
+                    first.close()
+                    registry.meters.shouldBeEmpty()
+                    connection.send(ByteArray(1))
+                }
+            }
+        }
+
         test("should give every meter a description, and name no unit in its name") {
             val registry = SimpleMeterRegistry()
             connectedHosts { client, server ->

@@ -9,9 +9,11 @@ import org.kverbs.console.offer
 import org.kverbs.console.screen
 import java.io.IOException
 import java.nio.file.Path
+import java.nio.file.StandardOpenOption.CREATE
+import java.nio.file.StandardOpenOption.CREATE_NEW
+import java.nio.file.StandardOpenOption.TRUNCATE_EXISTING
+import java.nio.file.StandardOpenOption.WRITE
 import java.time.Duration
-import kotlin.io.path.exists
-import kotlin.io.path.isDirectory
 import kotlin.io.path.writeText
 import kotlin.system.exitProcess
 
@@ -21,19 +23,26 @@ fun main(args: Array<String>) {
         object : CoreCliktCommand("kverbs") {
             override fun run() = Unit
         }
-    kverbs.offer(mapOf("Commands" to listOf("bench"))) { Bench() }
-    exitProcess(kverbs.answer(listOf("bench") + args, screen(System.out, System.err)))
+    val isDebug = args.firstOrNull() == "--debug"
+    kverbs.offer(mapOf("Commands" to listOf("bench"))) { Bench(isDebug) }
+    exitProcess(kverbs.answer(listOf("bench") + args.drop(if (isDebug) 1 else 0), screen(System.out, System.err)))
 }
 
-/** Measures the contenders by turns, and tells the figures. */
-internal class Bench : BenchCommand() {
+/**
+ * Measures the contenders by turns, and tells the figures.
+ *
+ * @property isDebug show where an error comes from
+ */
+internal class Bench(
+    private val isDebug: Boolean = false,
+) : BenchCommand() {
     private val names = CONTENDERS.map { it.name }
 
     override fun run() {
         if (isGate) wrong("--gate", "give it alone")
         only.forEach { if (it !in names) wrong("--only", "$it is none of ${names.joinToString()}") }
         if (isWritten && only.isNotEmpty()) wrong("--write", "the pages have all of them: leave out --only")
-        json?.let { requireFree(Path.of(it).toAbsolutePath()) }
+        requireFreeJson()
         val chosen = CONTENDERS.filter { only.isEmpty() || it.name in only }
         if (isList) {
             val width = chosen.maxOf { it.name.length }
@@ -46,33 +55,45 @@ internal class Bench : BenchCommand() {
         val (able, unable) = chosen.partition { it.obstacle() == null }
         unable.forEach { echo("kverbs: left out: ${it.name}: ${it.obstacle()}", err = true) }
         if (able.isEmpty()) throw CliktError("kverbs: this machine can measure none of them")
+        requireAll(unable)
         val figures = Rounds(able, Duration.ofMillis(time.toLong())).run(rounds)
         report(Report(Machine.now(), figures))
+    }
+
+    /** Refuses to write pages that lose rows: only those of an RDMA device come from another machine. */
+    private fun requireAll(unable: List<Contender>) {
+        val lost = unable.map { it.name }.filter { it !in OF_A_DEVICE }
+        if (isWritten && lost.isNotEmpty()) {
+            wrong("--write", "the pages have all of them, and this machine can't measure ${lost.joinToString()}")
+        }
     }
 
     private fun report(report: Report) {
         echo(report.text())
         try {
-            json?.let { Path.of(it).writeText(report.json()) }
+            // Another program can have made the file meanwhile.
+            val how = if (isForced) arrayOf(CREATE, TRUNCATE_EXISTING, WRITE) else arrayOf(CREATE_NEW, WRITE)
+            json?.let { Path.of(it).writeText(report.json(), options = how) }
             if (report.failed.isNotEmpty()) throw CliktError("kverbs: ${report.failed.joinToString()} failed")
             if (isWritten) Pages(Path.of(System.getProperty("kverbs.root"))).write(report)
         } catch (e: IOException) {
-            throw CliktError("kverbs: can't write the figures: ${e.message}", e)
+            unwritten(e)
         } catch (e: BenchException) {
-            throw CliktError("kverbs: can't write the figures: ${e.message}", e)
+            unwritten(e)
         }
     }
 
-    private fun requireFree(path: Path) {
-        when {
-            path.isDirectory() -> wrong("--json", "$path is a folder")
-            !path.parent.isDirectory() -> wrong("--json", "there is no folder ${path.parent}")
-            path.exists() && !isForced -> wrong("--json", "there is a file $path; give --force to replace it")
-        }
+    private fun unwritten(e: Exception): Nothing {
+        if (isDebug) echo(e.stackTraceToString(), err = true)
+        throw CliktError("kverbs: can't write the figures: ${e.message}", e)
     }
 
     private fun wrong(
         option: String,
         reason: String,
     ): Nothing = throw UsageError("invalid value for $option: $reason").also { it.context = currentContext }
+
+    private companion object {
+        val OF_A_DEVICE = setOf("kverbs-device", "perftest")
+    }
 }

@@ -27,8 +27,12 @@ internal class Calls(
         /** How many times as much kverbs takes. */
         val ratio get() = kverbs / c
 
-        /** The lowest of both in each: a disturbance only adds, to C as well. */
-        fun best(other: Cost) = Cost(minOf(kverbs, other.kverbs), minOf(c, other.c), minOf(allocated, other.allocated))
+        /**
+         * The one with the lower ratio, with the lower allocation of both. Times of two attempts are never mixed: the
+         * machine can be quiet for C in one, and busy for kverbs in the other.
+         */
+        fun best(other: Cost) =
+            minOf(this, other, compareBy { it.ratio }).copy(allocated = minOf(allocated, other.allocated))
     }
 
     /**

@@ -62,23 +62,31 @@ internal class Trial(
         val bytes = case.bytes
         val far =
             threads.submit(
-                Callable { if (case.isRoundTrip) exchange.answer(bytes, count) else exchange.receive(bytes, count) },
+                Callable {
+                    if (case.isRoundTrip) exchange.answer(bytes, count) else exchange.receive(bytes, count)
+                    System.nanoTime()
+                },
             )
         val near =
             threads.submit(
-                Callable { if (case.isRoundTrip) exchange.ask(bytes, count) else exchange.send(bytes, count) },
+                Callable {
+                    if (case.isRoundTrip) exchange.ask(bytes, count) else exchange.send(bytes, count)
+                    System.nanoTime()
+                },
             )
-        await(near, far)
-        return System.nanoTime() - begin
+        return await(near, far) - begin
     }
 
-    /** Waits for both ends. If one fails the other may wait for ever, so that the process ends. */
-    private fun await(vararg ends: Future<Unit>) {
+    /**
+     * Waits for both ends, and returns when the later one ended: this thread wakes up after it. If one fails
+     * the other may wait for ever, so that the process ends.
+     */
+    private fun await(vararg ends: Future<Long>): Long {
         while (ends.any { !it.isDone }) {
             ends.firstOrNull { it.state() == Future.State.FAILED }?.let { throw it.exceptionNow() }
             Thread.sleep(1)
         }
-        ends.forEach { it.get() }
+        return ends.maxOf { it.get() }
     }
 
     override fun close() {

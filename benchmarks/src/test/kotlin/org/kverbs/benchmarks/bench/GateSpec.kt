@@ -51,6 +51,27 @@ internal class GateSpec :
             given.told.last() shouldContain "benchmarks/run --gate --write"
         }
 
+        test("should not mix the times of two attempts: each of these is beyond its own") {
+            val first = Calls.Cost(20.0, 10.0, 0.0)
+            val second = Calls.Cost(12.0, 4.0, 8.0)
+            first.best(second) shouldBe first
+            second.best(first) shouldBe first
+        }
+
+        test("should measure again when a program failed, and fail if it does so at each attempt") {
+            var left = 2
+            val told = mutableListOf<String>()
+            val gate =
+                Gate({ calls ->
+                    if (left-- > 0) throw BenchException("loops did not end within 120 s")
+                    calls.associateWith { Calls.Cost(20.0, 10.0, 0.0) }
+                }, told::add)
+            gate.passes(BASELINE) shouldBe true
+            told.first() shouldBe "an attempt failed: loops did not end within 120 s"
+            left = 3
+            shouldThrow<BenchException> { gate.passes(BASELINE) }
+        }
+
         test("should fail a call that allocates, however fast it is") {
             Given(Call.EMPTY_POLL, 1.0, 1.0, 1.0, allocated = 16.0).gate.passes(BASELINE) shouldBe false
         }

@@ -10,6 +10,7 @@ import com.github.ajalt.clikt.parameters.options.multiple
 import com.github.ajalt.clikt.parameters.options.option
 import com.github.ajalt.clikt.parameters.types.int
 import com.github.ajalt.clikt.parameters.types.restrictTo
+import org.kverbs.cli.requireFree
 
 /**
  * The options of `kverbs bench`. What it compares kverbs with is in the sources alone, so that no published jar needs
@@ -86,6 +87,11 @@ public open class BenchCommand : CoreCliktCommand("bench") {
 
         The comparisons are part of the sources: they need a checkout, and Maven.
         """.trimIndent()
+
+    /** Refuses a file for the figures that can't be made, or that is there already, before anything is measured. */
+    protected fun requireFreeJson() {
+        json?.let { requireFree("--json", it, isForced) }
+    }
 
     override fun run(): Unit =
         throw CliktError(

@@ -21,6 +21,7 @@ import org.kverbs.cli.pingpong.Peer
 import org.kverbs.cli.pingpong.Transport
 import org.kverbs.cli.pingpong.UnfitOptionException
 import org.kverbs.cli.pingpong.Waiting
+import org.kverbs.cli.requireFree
 import org.kverbs.cli.wrong
 import java.io.IOException
 import java.nio.file.FileAlreadyExistsException
@@ -29,8 +30,6 @@ import java.nio.file.StandardOpenOption.CREATE
 import java.nio.file.StandardOpenOption.CREATE_NEW
 import java.nio.file.StandardOpenOption.TRUNCATE_EXISTING
 import java.nio.file.StandardOpenOption.WRITE
-import kotlin.io.path.exists
-import kotlin.io.path.isDirectory
 import kotlin.io.path.writeText
 import kotlin.time.Duration.Companion.seconds
 
@@ -301,19 +300,10 @@ class PerfCommand : CoreCliktCommand("perf") {
             }
         }
         if (perftest) requireFitForPerftest()
-        svg?.let { requireFree(it) }
+        svg?.let { requireFree("--svg", it, isForced) }
     }
 
     /** Refuses a chart's file before the measurement, which can take minutes. */
-    private fun requireFree(file: String) {
-        val path = Path.of(file).toAbsolutePath()
-        when {
-            path.isDirectory() -> wrong("--svg", "$file is a folder")
-            !path.parent.isDirectory() -> wrong("--svg", "there is no folder ${path.parent}")
-            path.exists() && !isForced -> wrong("--svg", "there is a file $file; give --force to replace it")
-        }
-    }
-
     private fun requireFitForPerftest() {
         val reason =
             when {

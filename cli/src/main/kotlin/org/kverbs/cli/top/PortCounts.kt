@@ -7,6 +7,8 @@ import org.kverbs.PortTraffic
  * What a port has counted between two readings, or since its driver was loaded; null for what the driver does not count.
  * The properties are the keys of the JSON and, in their order, the columns of the CSV.
  *
+ * A counter is unsigned, as the driver's.
+ *
  * @property time when it was read, as ISO 8601
  * @property seconds the time between the readings; null for the counts since the driver was loaded
  */
@@ -16,16 +18,16 @@ internal class PortCounts(
     val seconds: Double?,
     val device: String,
     val port: Int,
-    val receivedBytes: Long?,
-    val sentBytes: Long?,
-    val receivedPackets: Long?,
-    val sentPackets: Long?,
-    val errors: Long?,
-    val discards: Long?,
-    val congestionMarks: Long?,
+    val receivedBytes: ULong?,
+    val sentBytes: ULong?,
+    val receivedPackets: ULong?,
+    val sentPackets: ULong?,
+    val errors: ULong?,
+    val discards: ULong?,
+    val congestionMarks: ULong?,
 ) {
     /** The counts in their order, for tables. */
-    val all: List<Long?>
+    val all: List<ULong?>
         get() = listOf(receivedBytes, sentBytes, receivedPackets, sentPackets, errors, discards, congestionMarks)
 
     companion object {
@@ -58,13 +60,13 @@ internal class PortCounts(
             seconds,
             port.device,
             port.port,
-            value { it.receivedBytes },
-            value { it.sentBytes },
-            value { it.receivedPackets },
-            value { it.sentPackets },
-            value { it.errors },
-            value { it.discards },
-            value { it.congestionMarks },
+            value { it.receivedBytes }?.toULong(),
+            value { it.sentBytes }?.toULong(),
+            value { it.receivedPackets }?.toULong(),
+            value { it.sentPackets }?.toULong(),
+            value { it.errors }?.toULong(),
+            value { it.discards }?.toULong(),
+            value { it.congestionMarks }?.toULong(),
         )
 
         /** The growth of an unsigned counter. One that was reset meanwhile counts from zero. */

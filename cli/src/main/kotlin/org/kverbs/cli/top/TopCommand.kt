@@ -5,7 +5,6 @@ import com.github.ajalt.clikt.core.CoreCliktCommand
 import com.github.ajalt.clikt.core.ProgramResult
 import com.github.ajalt.clikt.core.terminal
 import com.github.ajalt.clikt.parameters.options.convert
-import com.github.ajalt.clikt.parameters.options.default
 import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
 import kotlinx.serialization.json.Json
@@ -29,10 +28,8 @@ internal class TopCommand(
     private val once by option("--once", help = "Print the counts since the driver was loaded, once").flag()
     private val interval by option("--interval", metavar = "SECONDS", help = "Between two readings (2)")
         .convert { text -> seconds(text) }
-        .default(2.seconds)
     private val count by option("-n", "--count", metavar = "N", help = "Readings to print; no end without it")
         .convert { text -> requireNotNull(text.toLongOrNull()?.takeIf { it > 0 }) { "give 1 or more" } }
-        .default(Long.MAX_VALUE)
     private val json by option("--json", help = "Print a line of JSON for each port and reading").flag()
     private val csv by option("--csv", help = "Print CSV").flag()
 
@@ -59,6 +56,8 @@ internal class TopCommand(
 
     override fun run() {
         if (json && csv) wrong("--csv", "--json is another form; give one of the two")
+        if (once && count != null) wrong("--count", "--once prints one reading; leave out one of the two")
+        if (once && interval != null) wrong("--interval", "--once has no second reading; leave out one of the two")
         val ports = ports()
         val isScreen = currentContext.terminal.terminalInfo.outputInteractive && !json && !csv
         if (once) {
@@ -75,8 +74,8 @@ internal class TopCommand(
     ) {
         var before = ports.map { it.read() }
         var mark = TimeSource.Monotonic.markNow()
-        for (reading in 0 until count) {
-            Thread.sleep(interval.inWholeMilliseconds)
+        for (reading in 0 until (count ?: Long.MAX_VALUE)) {
+            Thread.sleep((interval ?: PAUSE).inWholeMilliseconds)
             val after = ports.map { it.read() }
             val seconds = mark.elapsedNow().toDouble(DurationUnit.SECONDS)
             mark = TimeSource.Monotonic.markNow()
@@ -130,6 +129,7 @@ internal class TopCommand(
 
     private companion object {
         private const val EMBEDDED = "embedded"
+        private val PAUSE = 2.seconds
         private const val SHORTEST = 0.01
         private const val LONGEST = 86_400.0
         private const val MILLIS = 1000

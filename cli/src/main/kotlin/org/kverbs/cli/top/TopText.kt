@@ -19,13 +19,13 @@ internal object TopText {
         val (traffic, faults) = counts.all.withIndex().partition { it.index < TRAFFIC }
         val seconds = counts.seconds ?: 1.0
         val cells =
-            traffic.map { (_, value) -> value?.let { short(it.toULong().toDouble() / seconds) } ?: NONE } +
-                faults.map { (_, value) -> value?.toULong()?.toString() ?: NONE }
+            traffic.map { (_, value) -> value?.let { short(it.toDouble() / seconds) } ?: NONE } +
+                faults.map { (_, value) -> value?.toString() ?: NONE }
         return line("${counts.device}/${counts.port}", cells)
     }
 
     fun csv(counts: PortCounts): String =
-        (listOf(counts.time, counts.seconds, counts.device, counts.port) + counts.all.map { it?.toULong() })
+        (listOf(counts.time, counts.seconds, counts.device, counts.port) + counts.all)
             .joinToString(",") { it?.toString().orEmpty() }
 
     private fun line(

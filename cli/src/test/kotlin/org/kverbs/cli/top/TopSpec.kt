@@ -1,5 +1,6 @@
 package org.kverbs.cli.top
 
+import com.github.ajalt.clikt.core.CoreCliktCommand
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
@@ -7,8 +8,12 @@ import io.kotest.matchers.string.shouldBeEmpty
 import io.kotest.matchers.string.shouldContain
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.jsonObject
+import org.kverbs.Device
 import org.kverbs.PortTraffic
 import org.kverbs.cli.Outcome
+import org.kverbs.console.answer
+import org.kverbs.console.offer
+import org.kverbs.console.screen
 
 private const val TIME = "2026-11-26T12:00:00Z"
 
@@ -29,11 +34,13 @@ internal class TopSpec :
         }
 
         test("should count from zero after a reset, and not take a great counter for a negative one") {
-            PortCounts.between(port(), TIME, 1.0, softRoce(500), softRoce(20)).sentPackets shouldBe 20
+            PortCounts.between(port(), TIME, 1.0, softRoce(500), softRoce(20)).sentPackets shouldBe 20u
             val great = PortTraffic.of(mapOf("sent_pkts" to -5L))
             val greater = PortTraffic.of(mapOf("sent_pkts" to -2L))
-            PortCounts.between(port(), TIME, 1.0, great, greater).sentPackets shouldBe 3
-            TopText.csv(PortCounts.total(port(), TIME, great)) shouldContain ",18446744073709551611,"
+            PortCounts.between(port(), TIME, 1.0, great, greater).sentPackets shouldBe 3u
+            val total = PortCounts.total(port(), TIME, great)
+            TopText.csv(total) shouldContain ",18446744073709551611,"
+            Json.encodeToString(total) shouldContain "\"sentPackets\":18446744073709551611,"
         }
 
         test("should leave empty in CSV what the driver does not count, with as many cells as columns") {
@@ -53,15 +60,24 @@ internal class TopSpec :
 
         test("should say where to look where no device counts for other processes") {
             for (words in listOf(listOf("--once"), listOf("-d", "embedded0"))) {
-                val outcome = Outcome("top", *words.toTypedArray())
-                outcome.status shouldBe 1
-                outcome.err shouldContain "embedded device counts within its own program"
-                outcome.out.shouldBeEmpty()
+                val out = StringBuilder()
+                val err = StringBuilder()
+                // This machine can have an RDMA device.
+                val program =
+                    object : CoreCliktCommand("kverbs") {
+                        override fun run() = Unit
+                    }
+                program.offer(mapOf("Commands" to listOf("top"))) {
+                    TopCommand { Device.list().filter { device -> device.provider() == "embedded" } }
+                }
+                program.answer(listOf("top") + words, screen(out, err)) shouldBe 1
+                "$err" shouldContain "embedded device counts within its own program"
+                "$out".shouldBeEmpty()
             }
         }
 
         test("should refuse an interval of nothing, no readings, and two forms at once") {
-            for (words in listOf("--interval 0", "-n 0", "--csv --json")) {
+            for (words in listOf("--interval 0", "-n 0", "--csv --json", "--once -n 2", "--once --interval 1")) {
                 Outcome("top", *words.split(' ').toTypedArray()).status shouldBe 2
             }
         }

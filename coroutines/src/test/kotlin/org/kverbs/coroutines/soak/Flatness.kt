@@ -1,6 +1,5 @@
 package org.kverbs.coroutines.soak
 
-import org.kverbs.dsl.KiB
 import org.kverbs.dsl.MiB
 
 /**
@@ -22,10 +21,12 @@ internal object Flatness {
     private val figures =
         listOf(
             Figure("bytes of heap", 2.0 * 1.MiB) { it.held.heap },
-            Figure("bytes of arenas", 512.0 * 1.KiB) { it.held.arenas },
+            // Caches grow to their high-water mark, which a run of a minute reaches late. A leak of one piece a turn
+            // shows in a run of an hour, which has some hundred turns.
+            Figure("bytes of arenas", 2.0 * 1.MiB) { it.held.arenas },
             // The JVM's own growth by code and by its allocator.
             Figure("bytes of resident memory", 24.0 * 1.MiB) { it.held.resident },
-            Figure("open resources", 0.5) { it.held.open },
+            Figure("open resources", 8.0) { it.held.open },
             Figure("descriptors", 2.0) { it.descriptors },
             Figure("threads", 2.0) { it.threads },
         )
