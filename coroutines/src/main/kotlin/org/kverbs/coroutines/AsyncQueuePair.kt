@@ -16,13 +16,14 @@ import org.kverbs.dsl.qp
 
 /**
  * Wraps a queue pair in suspend functions that return when their request has completed: `send`, `receive`, `write`,
- * `read`, `compareAndSwap`, `fetchAndAdd`, `atomicWrite`, `flush`, and [batch] for several requests in one call. [V] names the operations of
- * its transport, as for [TypedQueuePair].
+ * `read`, `compareAndSwap`, `fetchAndAdd`, `atomicWrite`, `flush`, and [batch] for several requests in one call. [V]
+ * names the operations of its transport, as for [TypedQueuePair].
  *
  * **Waiting.** When the send or receive queue is full, the caller suspends. Callers continue in the order in which they
  * came.
  *
- * On the polling thread the caller looks once for the completion before it suspends, and returns at once if it is there.
+ * On the polling thread the caller looks once for the completion before it suspends, and returns at once if it is
+ * there.
  *
  * **Messages.** A message goes to the caller of `receive` that has waited longest, even if earlier callers were
  * cancelled. Therefore `receive` copies its message from memory that the queue pair registers itself, as much as its

@@ -19,6 +19,8 @@ internal class ChannelArrivals(
         credits: Int,
         body: ByteArray,
     ) {
+        // Before the message is there: a sender that this resumes can take the next one. But the first of a peer, the only
+        // one that resumes senders here, brings credits alone.
         link.heard()
         when (kind) {
             ChannelMessage.DATA -> {

@@ -4,7 +4,7 @@ package org.kverbs.coroutines
  * Describes what a [CompletionDispatcher] has done so far, and what it holds now; see [CompletionDispatcher.stats]. The
  * figures are read one after the other while the dispatcher polls. They cost the polling thread no fence.
  *
- * @property completions completions of requests that were posted by suspending calls; those of a flow of completions are not
+ * @property completions completions of requests that were posted by suspending calls; those of a flow are not
  *   counted
  * @property failures requests that failed; those flushed because of another failure are not counted
  * @property tasks tasks that ran on the polling thread: the resumptions of coroutines on

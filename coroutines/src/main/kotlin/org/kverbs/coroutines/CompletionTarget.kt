@@ -8,7 +8,7 @@ internal interface CompletionTarget {
      * Takes the completion of a request. Only the polling thread calls it.
      *
      * @param request the low 32 bits of the request's id
-     * @param completion valid until this returns
+     * @param completion valid until this returns or resumes a coroutine, which can take further completions
      */
     fun complete(
         request: Int,

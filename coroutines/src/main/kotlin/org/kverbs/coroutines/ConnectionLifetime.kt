@@ -16,8 +16,8 @@ import kotlin.time.Duration.Companion.seconds
  * Watches for the end of a connection, and ends everything that depends on it.
  *
  * @param onEnd called when the peer has ended the connection, before the requests of the queue pair are flushed
- * @param onFlushed called when the device has had time to flush the requests. Soft-RoCE seldom flushes receives that are
- *   posted in the error state (against IBA C10-42). Soft-iWARP does not flush such sends either, and can enter the
+ * @param onFlushed called when the device has had time to flush the requests. Soft-RoCE seldom flushes receives that
+ *   are posted in the error state (against IBA C10-42). Soft-iWARP does not flush such sends either, and can enter the
  *   error state before this side knows of the end
  */
 internal class ConnectionLifetime(
@@ -46,9 +46,9 @@ internal class ConnectionLifetime(
         for (event in steps.events) {
             val type = event.type()
             if (type != ConnectionEventType.DISCONNECTED && !type.isError) continue
-            if (!isEndedHere) recordLoss(type)
             onEnd()
             ended.wake(Unit)
+            if (!isEndedHere) quietly { recordLoss(type) } // a close has begun, perhaps
             quietly { connection.queuePair.modify(QueuePairAttributes.builder().state(QueuePairState.ERR).build()) }
             quietly { steps.id.disconnect() } // the peer waits for this answer
             delay(FLUSHED)

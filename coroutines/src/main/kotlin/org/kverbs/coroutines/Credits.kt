@@ -99,7 +99,7 @@ internal class Credits(
         }
 
     private fun Waiter.ended() {
-        if (where != null) measured?.end(what, where.describe())
+        if (where != null) measured?.end(what, where::describe)
     }
 
     private fun forget(waiter: Waiter) {

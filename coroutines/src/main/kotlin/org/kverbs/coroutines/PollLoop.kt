@@ -93,7 +93,7 @@ internal class PollLoop(
      */
     fun glance(): Glance? = if (isLooking || looks >= LOOKS) null else glance
 
-    /** Handles the completions of one queue that are there now, unless [glance] is null. The polling thread calls it. */
+    /** Handles the completions of one queue that are there now, unless [glance] is null. For the polling thread. */
     fun look(queue: PolledQueue) {
         if (isLooking || looks >= LOOKS) return
         looks++

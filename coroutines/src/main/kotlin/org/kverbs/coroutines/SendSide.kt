@@ -44,7 +44,10 @@ internal class SendSide(
     private val single = SendRequests()
     private val lists = ArrayDeque<SendRequests>()
 
-    /** Looks in a row that did not find their completion. Written by the polling thread; for others it is a hint. */
+    /**
+     * Looks in a row that did not find their completion, up to [FEW]; from there on it also counts the requests until
+     * the next look. Used by the polling thread only.
+     */
     private var misses = 0
 
     /**
@@ -101,7 +104,7 @@ internal class SendSide(
         }
         val request = post(glance, operation, local, pin, address, rkey, immediate, to, srq)
         dispatcher.look(polled)
-        misses = if (glance.isDone) 0 else misses + 1
+        noteLook(glance.isDone)
         return if (glance.isDone) {
             finish(glance)
         } else {
@@ -110,11 +113,22 @@ internal class SendSide(
     }
 
     /** True unless requests of this queue take longer than a look; then true once in a while. */
-    private fun isWorthALook() = misses < FEW || misses++ % SELDOM == 0
+    private fun isWorthALook(): Boolean {
+        if (misses < FEW) return true
+        if (++misses < FEW + SELDOM) return false
+        misses = FEW
+        return true
+    }
 
-    /** Looks for the completion of a request that was just posted. */
-    private fun look() {
-        if (misses < FEW) dispatcher.look(polled)
+    private fun noteLook(found: Boolean) {
+        misses = if (found) 0 else misses + 1
+    }
+
+    /** Looks for the completion of a request that [waiter] has just posted, if this is the polling thread. */
+    private fun look(waiter: CancellableContinuation<*>) {
+        if (dispatcher.glance() == null || !isWorthALook()) return
+        dispatcher.look(polled)
+        noteLook(waiter.isCompleted)
     }
 
     /** Returns from a request that has completed before its caller suspended. Throws if the caller is cancelled. */
@@ -160,7 +174,7 @@ internal class SendSide(
     ): Unit =
         suspendCancellableCoroutine {
             post(it, opcode, pin, write)
-            look()
+            look(it)
         }
 
     /** Posts an atomic, or a read of 8 bytes, suspends until it has completed, and returns its result. */
@@ -175,7 +189,7 @@ internal class SendSide(
                 write(requests, id)
                 requests.into(memory.slice(resultAt(id), 8))
             }
-            look()
+            look(continuation)
         }
     }
 
@@ -271,7 +285,7 @@ internal class SendSide(
             credits.acquire(list.size())
             suspendCancellableCoroutine<Unit> {
                 postAll(list, it)
-                look()
+                look(it)
             }
         } finally {
             list.clear() // it refers to the buffers of its slices

@@ -195,12 +195,22 @@ internal class SendSlots(
 
     /** Ends all waits with [cause]. Requests that have not completed keep their pins. */
     fun stop(cause: Throwable) {
-        for (slot in 0..mask) {
-            val waiter = waiters.getAcquire(slot) ?: continue
-            if (waiter === NOBODY || waiter is Kept) continue
-            // If the slot has another waiter by now, that waiter has its own pin, and the exchange fails.
+        for (slot in 0..mask) stop(slot, cause)
+    }
+
+    /**
+     * Ends the wait of one slot. Tries again if the waiter changes meanwhile, which [attach] does for the same request:
+     * the caller of [stop] has seen to it that none is posted any more.
+     */
+    private fun stop(
+        slot: Int,
+        cause: Throwable,
+    ) {
+        while (true) {
+            val waiter = waiters.getAcquire(slot) ?: return
+            if (waiter === NOBODY || waiter is Kept) return
             val left = pins[slot]?.let(::Kept) ?: NOBODY
-            if (waiters.compareAndSet(slot, waiter, left)) resume(waiter, cause)
+            if (waiters.compareAndSet(slot, waiter, left)) return resume(waiter, cause)
         }
     }
 

@@ -20,7 +20,7 @@ internal class SizeClass(
 
         /** Records the wait for Flight Recorder if it was slow. */
         fun ended() {
-            measured?.end("buffer", "$sizeClass")
+            measured?.end("buffer", sizeClass::toString)
         }
     }
 

@@ -92,6 +92,14 @@ class SendSlotsUnderLincheck {
         credits.fail(IllegalStateException("failed"))
     }
 
+    /** Ends all waits, as the device flushes no request of this queue any more. */
+    @Operation
+    fun stop() {
+        synchronized(posting) { ended = true }
+        slots.stop(IllegalStateException("failed"))
+        credits.fail(IllegalStateException("failed"))
+    }
+
     /** Ends all requests with the queue, after which no buffer is pinned. */
     @Validate
     fun holdsNothing() {

@@ -9,6 +9,8 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
+import java.util.Objects;
+import java.util.stream.Stream;
 
 /**
  * The method handles of all native calls. They are constants, so that the JIT can inline a call, and they take the
@@ -92,6 +94,12 @@ final class Downcalls {
     }
 
     private Downcalls() {}
+
+    /** Links all calls of {@link #call} now. For a caller that makes its first ones while a driver holds a lock. */
+    static void linkCalls() {
+        Stream.of(Call1.HANDLE, Call2.HANDLE, Call3.HANDLE, Call4.HANDLE, Call5.HANDLE, Call6.HANDLE)
+                .forEach(Objects::requireNonNull);
+    }
 
     private static FunctionDescriptor longs(int count) {
         var arguments = new MemoryLayout[count];

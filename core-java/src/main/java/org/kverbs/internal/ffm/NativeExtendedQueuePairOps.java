@@ -59,6 +59,7 @@ final class NativeExtendedQueuePairOps extends NativeReceiveOps implements Queue
      */
     NativeExtendedQueuePairOps(long qp, int maxEntries, int maxInline, int optional, MemorySegment postReceive) {
         super(qp, postReceive, false); // another thread can have stopped at a safepoint with the queue pair's lock
+        Downcalls.linkCalls(); // not between wr_start and wr_complete, where the driver holds its lock
         this.qp = qp;
         this.maxEntries = maxEntries;
         this.maxInline = maxInline;

@@ -1,5 +1,6 @@
 package org.kverbs.internal.jfr;
 
+import java.util.function.Supplier;
 import jdk.jfr.Category;
 import jdk.jfr.Description;
 import jdk.jfr.Event;
@@ -33,11 +34,11 @@ final class SlowWaitEvent extends Event implements MeasuredWait {
     }
 
     @Override
-    public void end(String what, String where) {
+    public void end(String what, Supplier<String> where) {
         end();
         if (shouldCommit()) {
             this.what = what;
-            this.where = where;
+            this.where = where.get();
             commit();
         }
     }

@@ -19,8 +19,8 @@ import java.util.concurrent.atomic.AtomicLong
 import kotlin.random.Random
 
 /**
- * Talks of clients with a server over UDP sockets: messages of all lengths that must come back as they were, memory that
- * is read, written and counted in, cancelled calls, and connections that end in every way.
+ * Talks of clients with a server over UDP sockets: messages of all lengths that must come back as they were, memory
+ * that is read, written and counted in, cancelled calls, and connections that end in every way.
  */
 internal class SoakTalks : AutoCloseable {
     private val random = Random(System.nanoTime())
