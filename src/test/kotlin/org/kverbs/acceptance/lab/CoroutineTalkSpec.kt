@@ -5,6 +5,7 @@ import org.kverbs.acceptance.contract.Capability.DATAGRAM
 import org.kverbs.acceptance.contract.Capability.MULTICAST_ROUTE
 import org.kverbs.acceptance.contract.ContractSpec
 import org.kverbs.acceptance.contract.ip
+import org.kverbs.cm.ConnectionException
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit
 
@@ -16,10 +17,13 @@ internal class CoroutineTalkSpec :
             // not known.
             val needed = if (program.usesDatagrams || program.isOfPyverbs) arrayOf(DATAGRAM) else emptyArray()
             case("should connect to a server of ${program.name} by coroutines, talk with it, and disconnect", *needed) {
-                val port = program.port()
-                program.startServer(ip, port).use { c ->
-                    talk(device.name, program.name, "client", ip, port)
-                    c.shouldSucceed()
+                // Soft-iWARP fails a connection with EINVAL now and then; see docs/compatibility.md.
+                attempts(if (device.name == SOFT_IWARP) 3 else 1) {
+                    val port = program.port()
+                    program.startServer(ip, port).use { c ->
+                        talk(device.name, program.name, "client", ip, port)
+                        c.shouldSucceed()
+                    }
                 }
             }
 
@@ -58,4 +62,21 @@ private fun Bench.serve(
     CompletableFuture.anyOf(listening, served).get(TALK_SECONDS, TimeUnit.SECONDS)
     program.startClient(ip, port).use { it.shouldSucceed() }
     served.get(TALK_SECONDS, TimeUnit.SECONDS)
+}
+
+private const val SOFT_IWARP = "siw0"
+
+/** Tries again where a connection fails with EINVAL, [most] times in all. Any other failure ends it. */
+private fun attempts(
+    most: Int,
+    talk: () -> Unit,
+) {
+    for (attempt in 1..most) {
+        try {
+            return talk()
+        } catch (e: ConnectionException) {
+            if (attempt == most || "EINVAL" !in e.message.orEmpty()) throw e
+            println("attempt $attempt: ${e.message}")
+        }
+    }
 }
