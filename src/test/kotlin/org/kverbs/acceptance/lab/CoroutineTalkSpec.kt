@@ -9,7 +9,7 @@ import org.kverbs.cm.ConnectionException
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit
 
-/** Connects programs of rdma-core and of Pyverbs with our coroutines, both on one device of the kernel, in both roles. */
+/** Connects programs of rdma-core and of Pyverbs with our coroutines, on one device of the kernel, in both roles. */
 internal class CoroutineTalkSpec :
     ContractSpec({
         for (program in TalkProgram.all) {
