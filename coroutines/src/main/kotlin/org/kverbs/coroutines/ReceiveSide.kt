@@ -182,4 +182,6 @@ internal class ReceiveSide(
     override fun stopWaits(cause: Throwable): Unit = slots.stop(cause)
 
     override fun release(): Unit = stage.close()
+
+    override fun toString(): String = slots.toString()
 }

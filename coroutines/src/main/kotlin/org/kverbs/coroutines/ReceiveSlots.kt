@@ -371,6 +371,13 @@ internal class ReceiveSlots(
         ended.forEach { end(it, cause) } // this also calls desert for the slots of posted receives
     }
 
+    /** Shows the numbers of requests under way, of receivers, and of messages that nobody took. */
+    override fun toString(): String =
+        synchronized(lock) {
+            "${slots.size - free.size} receives posted, $loose of them for any receiver, ${receivers.size} receivers, " +
+                "${waiting.size} that wait for room, ${unclaimed.size} messages of $arrivals"
+        }
+
     private companion object {
         const val SWEEP_AT = 8
     }

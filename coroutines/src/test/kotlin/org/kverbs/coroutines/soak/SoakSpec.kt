@@ -80,7 +80,7 @@ class SoakSpec :
 
         test("should see a leak of each kind that is planted") {
             val (status, text) = soak(if (minutes == null) 1 else 60, "1", "leak")
-            status shouldBe 0
+            withClue(text) { status shouldBe 0 }
             if (minutes == null) return@test
             val growths = Flatness.growths(moments(text)).joinToString()
             for (kind in listOf("heap", "arenas", "open resources", "descriptors", "threads")) {

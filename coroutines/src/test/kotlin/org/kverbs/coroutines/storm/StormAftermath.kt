@@ -67,7 +67,8 @@ class StormAftermath(
         val lost = from.acknowledged - from.delivered
         if (lost.isNotEmpty()) {
             ledger.violation(
-                "${lost.size} messages were acknowledged and never came, such as ${StormId(lost.first())}",
+                "${lost.size} messages were acknowledged and never came, such as ${StormId(lost.first())}; $number " +
+                    "receives after the storm; ${to.qp.receives} in ${to.qp.queuePair.state()}, the sender in ${from.qp.queuePair.state()}, ${to.node.pool}",
             )
         }
         return true
