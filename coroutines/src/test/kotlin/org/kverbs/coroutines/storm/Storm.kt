@@ -126,7 +126,8 @@ class Storm(
         }
     }
 
-    private fun dump(): String =
+    /** Shows what all threads do. */
+    fun dump(): String =
         Thread.getAllStackTraces().entries.joinToString("") { (thread, frames) ->
             "\n${thread.name}" + frames.take(FRAMES).joinToString("") { "\n    at $it" }
         }
