@@ -31,6 +31,7 @@ public final class Engine implements AutoCloseable {
     private static final int ENDLESS = 5_000_000;
 
     private final ReentrantLock lock = new ReentrantLock();
+    private final Entrance entrance = new Entrance(lock);
     private final EventHeap events = new EventHeap();
     private final EventThread timer = new EventThread(this, lock, events);
     private final boolean virtual;
@@ -81,7 +82,7 @@ public final class Engine implements AutoCloseable {
 
     /** Takes the lock. */
     public void enter() {
-        lock.lock();
+        entrance.enter();
         if (virtual && !isShared) {
             noteUser();
         }

@@ -1,0 +1,47 @@
+package org.kverbs.embedded.internal.engine;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Takes the lock of an engine. A call holds the lock for a microsecond or less, and a thread that parks gets the
+ * processor back many microseconds later. So a thread that finds the lock taken looks again for a short time before it
+ * parks. A thread that parked competes with those that look, as with those that come later: the lock is not fair.
+ */
+final class Entrance {
+
+    /** How long a thread looks before it parks: about what it costs to park and to be woken. */
+    private static final long LOOK_NANOS = TimeUnit.MICROSECONDS.toNanos(20);
+    /** How often a thread looks between two readings of the clock. */
+    private static final int LOOKS = 16;
+
+    /** With one processor the holder of the lock runs only while the others do not. */
+    private static final boolean HAS_OTHERS = Runtime.getRuntime().availableProcessors() > 1;
+
+    private final ReentrantLock lock;
+
+    Entrance(ReentrantLock lock) {
+        this.lock = lock;
+    }
+
+    /** Takes the lock. */
+    void enter() {
+        if (!lock.tryLock() && !(HAS_OTHERS && enterSoon())) {
+            lock.lock();
+        }
+    }
+
+    /** Takes the lock if it becomes free within {@link #LOOK_NANOS}. */
+    private boolean enterSoon() {
+        long start = System.nanoTime();
+        do {
+            for (int i = 0; i < LOOKS; i++) {
+                Thread.onSpinWait();
+                if (!lock.isLocked() && lock.tryLock()) {
+                    return true;
+                }
+            }
+        } while (System.nanoTime() - start < LOOK_NANOS);
+        return false;
+    }
+}
