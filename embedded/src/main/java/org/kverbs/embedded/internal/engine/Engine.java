@@ -43,6 +43,7 @@ public final class Engine implements AutoCloseable {
     private final TaskQueue readyTasks = new TaskQueue();
     private final TaskQueue lastTasks = new TaskQueue();
     private final LongWork longWork = new LongWork(this);
+    private final LongCopies copies;
 
     private final FailureReports failures;
     /** True if this lock holder may have touched memory of a mapped file. */
@@ -57,6 +58,7 @@ public final class Engine implements AutoCloseable {
     public Engine(boolean virtual) {
         this.virtual = virtual;
         this.failures = new FailureReports(virtual);
+        this.copies = new LongCopies(this, lock, entrance);
     }
 
     public boolean isVirtual() {
@@ -108,13 +110,24 @@ public final class Engine implements AutoCloseable {
     public void leave() {
         try {
             settle();
+            copies.makeAll();
         } finally {
             if (lock.getHoldCount() == 1) {
-                touchesFiles = false;
-                letGo();
+                pause();
             }
             lock.unlock();
         }
+    }
+
+    /** Returns the copies that are made without the lock. */
+    public LongCopies copies() {
+        return copies;
+    }
+
+    /** Forgets what belongs to this lock holder, which releases the lock now. */
+    void pause() {
+        touchesFiles = false;
+        letGo();
     }
 
     /**
@@ -203,7 +216,7 @@ public final class Engine implements AutoCloseable {
         return task == null ? lastTasks.poll() : task;
     }
 
-    private void settle() {
+    void settle() {
         for (Task task = nextTask(); task != null; task = nextTask()) {
             task.queued = false;
             run(task);
@@ -345,6 +358,9 @@ public final class Engine implements AutoCloseable {
     @SuppressWarnings({"WaitNotInLoop", "ThreadPriorityCheck"})
     public boolean await(Condition condition, long deadline) throws InterruptedException {
         settle();
+        if (copies.makeAll()) {
+            return true; // the lock was free meanwhile: the signal may have come
+        }
         Event event = virtual && !held ? events.first() : null;
         if (event != null && event.time <= deadline) {
             step();

@@ -16,7 +16,7 @@ final class Entrance {
     private static final int LOOKS = 16;
 
     /** With one processor the holder of the lock runs only while the others do not. */
-    private static final boolean HAS_OTHERS = Runtime.getRuntime().availableProcessors() > 1;
+    static final boolean HAS_OTHERS = Runtime.getRuntime().availableProcessors() > 1;
 
     private final ReentrantLock lock;
 
