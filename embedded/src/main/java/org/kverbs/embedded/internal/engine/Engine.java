@@ -13,7 +13,7 @@ import org.kverbs.internal.memory.Memory;
 /**
  * Holds the lock, the clock and the order of events for all devices that share this engine. A thread that calls a
  * device does the work of that call at once, with all its consequences, down to the peer's completion if the peer is in
- * reach. Work that must wait stands in a heap of events.
+ * reach. Work that must wait stands in a heap of events. {@link LongCopies} releases the lock within such a call.
  *
  * <p>On the real clock a daemon thread runs due events and sleeps between them. On the virtual clock time stands still
  * while there is work to do, and a thread that waits moves the clock to the next event, unless the clock is held. The
