@@ -6,8 +6,8 @@ import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import org.kverbs.MemoryRegion
 import org.kverbs.QueuePair
-import org.kverbs.ReceiveRequests
 import org.kverbs.RdmaException
+import org.kverbs.RemoteMemory
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.QueuePairAttributes
 import org.kverbs.attributes.QueuePairState
@@ -65,6 +65,7 @@ private class Worker(
         val region = b.pd.register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)
         a.qp.connect(b.qp.endpoint(patient), patient)
         b.qp.connect(a.qp.endpoint(patient), patient)
+        val remote = region.remote()
         val seed = random.nextInt()
         a.fill(seed)
         val sizes = List(REQUESTS) { random.nextInt(1, LARGEST) }
@@ -72,7 +73,7 @@ private class Worker(
         cuts.merge(cut, 1, Int::plus)
         val wait = random.nextLong(300_000)
         if (isSend) {
-            repeat(REQUESTS) { b.qp.postReceive(ReceiveRequests().receive(it.toLong()).into(part(region, it, LARGEST))) }
+            repeat(REQUESTS) { b.qp.postReceive(it.toLong(), part(region, it, LARGEST)) }
         }
         val other =
             cutter.submit(
@@ -83,7 +84,7 @@ private class Worker(
                     if (cut != Cut.NOTHING) memory.fill(OWN)
                 },
             )
-        post(a, region, sizes, isSend)
+        post(a, remote, sizes, isSend)
         other.get(1, TimeUnit.MINUTES)
         withClue("$cut after $wait ns, ${if (isSend) "sends" else "writes"} of $sizes") {
             if (cut == Cut.NOTHING) {
@@ -108,11 +109,10 @@ private class Worker(
 
     private fun post(
         a: End,
-        region: MemoryRegion,
+        remote: RemoteMemory,
         sizes: List<Int>,
         isSend: Boolean,
     ) {
-        val remote = region.remote()
         for ((i, size) in sizes.withIndex()) {
             val source = part(a.mr, i, size)
             try {
@@ -137,8 +137,8 @@ private class Worker(
 }
 
 /**
- * Checks copies that are made without the lock: in the storm, two threads post on two connections of one fabric, and two
- * more close regions and reset, fail and close queue pairs and contexts beside them. The system property
+ * Checks copies that are made without the lock: in the storm, two threads post on two connections of one fabric, and
+ * two more close regions and reset, fail and close queue pairs and contexts beside them. The system property
  * storm.seconds makes it longer.
  */
 class EarlyCopySpec :
@@ -150,7 +150,7 @@ class EarlyCopySpec :
 
         for (isSend in listOf(false, true)) {
             val kind = if (isSend) "sends" else "writes"
-            test("should touch no memory that the device has no right to, nor lose a byte, in a storm of $kind ($seed)") {
+            test("should touch no memory without a right to it, nor lose a byte, in a storm of $kind ($seed)") {
                 EmbeddedFabric.realTime(1).use { fabric ->
                     val workers = List(2) { Worker(fabric, seed + it) }
                     val pool = Executors.newFixedThreadPool(workers.size)

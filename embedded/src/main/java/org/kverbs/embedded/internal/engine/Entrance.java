@@ -14,12 +14,12 @@ final class Entrance {
     private static final long LOOK_NANOS = TimeUnit.MICROSECONDS.toNanos(20);
     /**
      * How often a thread lets the processor pause between two looks, a microsecond or so. A thread that looks all the
-     * time gets the lock at once, and with it all that the lock guards moves to another processor for a single call: two
-     * threads on two connections then take twice the time.
+     * time gets the lock at once. Then all that the lock guards moves to another processor for a single call, and two
+     * threads on two connections take twice the time.
      */
     private static final int PAUSES = 32;
 
-    /** Whether others run at the same time: with one processor the holder of the lock runs only while the others do not. */
+    /** Whether threads run at the same time: with one processor, the holder of the lock waits for those that look. */
     static final boolean HAS_OTHERS = Runtime.getRuntime().availableProcessors() > 1;
 
     private final ReentrantLock lock;

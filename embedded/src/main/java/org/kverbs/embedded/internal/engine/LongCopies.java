@@ -22,6 +22,8 @@ public final class LongCopies {
     private final ReentrantLock lock;
     private final Entrance entrance;
     private final ArrayDeque<LongCopy> waiting = new ArrayDeque<>();
+    /** Whether copies wait: each call asks, and nearly always there are none. */
+    private boolean isLeft;
     private final List<LongCopy> running = new ArrayList<>();
 
     LongCopies(Engine engine, ReentrantLock lock, Entrance entrance) {
@@ -41,6 +43,7 @@ public final class LongCopies {
     /** Queues a copy, which is made before the thread that leaves the engine next has left it. */
     public void add(LongCopy copy) {
         waiting.add(copy);
+        isLeft = true;
     }
 
     /**
@@ -48,7 +51,7 @@ public final class LongCopies {
      * there were none, so that the lock was held all the time.
      */
     boolean makeAll() {
-        if (waiting.isEmpty() || lock.getHoldCount() != 1) {
+        if (!isLeft || lock.getHoldCount() != 1) {
             return false;
         }
         for (LongCopy copy = waiting.poll(); copy != null; copy = waiting.poll()) {
@@ -57,6 +60,7 @@ public final class LongCopies {
             engine.settle();
             copy.forget();
         }
+        isLeft = false;
         return true;
     }
 

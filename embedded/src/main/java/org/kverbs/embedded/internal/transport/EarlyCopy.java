@@ -40,7 +40,7 @@ final class EarlyCopy extends LongCopy {
         this.requester = requester;
     }
 
-    /** Tells whether the next packet, of this request, waits for its copy, which makes the queue pair ready. */
+    /** Tells whether the next packet, of this long request, waits for its copy, which makes the queue pair ready. */
     boolean mustWait(SendWqe wqe) {
         if (isOngoing || isTried) {
             return isOngoing;
@@ -54,10 +54,9 @@ final class EarlyCopy extends LongCopy {
         return true;
     }
 
-    /** Tells whether a request that was not begun may get an early copy. */
+    /** Tells whether a long request that was not begun may get an early copy. */
     boolean mayConcern(SendWqe wqe) {
-        return wqe.length >= LEAST
-                && !wqe.isAnswered()
+        return !wqe.isAnswered()
                 && qp.hca.engine.copies().arePossible()
                 && qp.hca.link.carriesWholeMessages();
     }
@@ -73,11 +72,11 @@ final class EarlyCopy extends LongCopy {
         forget();
     }
 
-    /** Notes in a packet where its payload is already, and forgets that. */
-    void mark(Packet packet) {
+    /** Returns the address where the payload of the next packet is already, or 0, and forgets that. */
+    long takePlace(Packet packet) {
         boolean fits = isPlaced && packet.payload == from && packet.payloadLength == bytes;
-        packet.placed = fits ? to : 0;
         forget();
+        return fits ? to : 0;
     }
 
     @Override

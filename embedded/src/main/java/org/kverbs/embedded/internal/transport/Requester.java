@@ -262,7 +262,7 @@ final class Requester {
         if (!mustAsk && qp.pacer.mustWait()) {
             return reliable && askAgain();
         }
-        if (!reliable && shared.mustPause(qp) || early.mustWait(wqe)) {
+        if (!reliable && shared.mustPause(qp) || isLong(wqe) && early.mustWait(wqe)) {
             return false;
         }
         int psn = Psn.plus(wqe.firstPsn, wqe.sent);
@@ -311,7 +311,7 @@ final class Requester {
         if (last) {
             qp.sends.advance();
         }
-        early.mark(packet);
+        packet.placed = isLong(wqe) ? early.takePlace(packet) : 0;
         // The answer may come before send() returns: after it, this method changes nothing that an answer changes, too.
         if (rests) {
             qp.hca.engine.later(nextStep);
@@ -340,6 +340,10 @@ final class Requester {
         return false;
     }
 
+    private static boolean isLong(SendWqe wqe) {
+        return wqe.length >= EarlyCopy.LEAST;
+    }
+
     /**
      * Tells whether the peer gets another request at once after the one at the cursor. A request that may be copied
      * early does not follow at once.
@@ -348,7 +352,7 @@ final class Requester {
         SendQueue sends = qp.sends;
         for (int i = sends.cursor() + 1; i < sends.size() && !sends.get(i).hasFailed(); i++) {
             if (!sends.get(i).isLocal()) {
-                return !early.mayConcern(sends.get(i));
+                return !(isLong(sends.get(i)) && early.mayConcern(sends.get(i)));
             }
         }
         return false;

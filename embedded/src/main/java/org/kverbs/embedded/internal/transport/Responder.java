@@ -86,17 +86,13 @@ final class Responder {
     long place(SendWqe wqe, long offset, long bytes) {
         boolean hasBegun = offset > 0;
         Message kind = wqe.isWrite() ? Message.WRITE : Message.SEND;
-        boolean isNext = message == (hasBegun ? kind : Message.NONE) && arrived(hasBegun) == offset;
+        boolean isNext = hasBegun ? message == kind && arrived == offset : message == Message.NONE;
         if (!isNext || answers.isBusy() || wqe.hasImmediate() && !taken.isThere()) {
             return MemoryKey.NONE;
         }
         return wqe.isWrite()
                 ? target.plain(wqe, hasBegun, offset, bytes)
                 : taken.plain(hasBegun, offset, bytes);
-    }
-
-    private long arrived(boolean hasBegun) {
-        return hasBegun ? arrived : 0;
     }
 
     /** Takes a request. */

@@ -56,7 +56,7 @@ final class WriteTarget {
         return first == MemoryKey.NONE ? MemoryKey.NONE : first + offset;
     }
 
-    /** Writes the payload of a packet, unless it is there already. Returns false if the memory is not there any more. */
+    /** Writes the payload of a packet, unless it is there already. Returns false if the memory is gone. */
     boolean put(Packet packet, long offset, KeyUser user) {
         long to = qp.hca.keys.translate(key, address + offset, packet.payloadLength, WRITES, user);
         if (to == MemoryKey.NONE) {
