@@ -44,7 +44,6 @@ public final class Engine implements AutoCloseable {
     private final TaskQueue lastTasks = new TaskQueue();
     private final LongWork longWork = new LongWork(this);
     private final LongCopies copies;
-
     private final FailureReports failures;
     /** True if this lock holder may have touched memory of a mapped file. */
     private boolean touchesFiles;
@@ -52,7 +51,6 @@ public final class Engine implements AutoCloseable {
     private final List<Object> kept = new ArrayList<>();
     /** The last thread that entered, and whether two threads have entered; kept on the virtual clock only. */
     private @Nullable Thread user;
-
     private boolean isShared;
 
     public Engine(boolean virtual) {
@@ -359,7 +357,7 @@ public final class Engine implements AutoCloseable {
     public boolean await(Condition condition, long deadline) throws InterruptedException {
         settle();
         if (copies.makeAll()) {
-            return true; // the lock was free meanwhile: the signal may have come
+            return true; // the signal may have come while the lock was free
         }
         Event event = virtual && !held ? events.first() : null;
         if (event != null && event.time <= deadline) {
