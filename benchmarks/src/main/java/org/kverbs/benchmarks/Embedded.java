@@ -23,7 +23,7 @@ public final class Embedded {
     public static void main(String[] arguments) throws RunnerException, CommandLineOptionException {
         var options = new OptionsBuilder()
                 .parent(new CommandLineOptions(arguments))
-                .include("org.kverbs.benchmarks.(Moving|RoundTrip|TcpRoundTrip)")
+                .include("org.kverbs.benchmarks.(Moving|RoundTrip|Sharing|TcpRoundTrip)")
                 .addProfiler(GCProfiler.class)
                 .build();
         Collection<RunResult> results = new Runner(options).run();
@@ -35,6 +35,12 @@ public final class Embedded {
         print("send of 64 bytes: post both ends, poll both ends, one thread", send, millions(send));
         print("the same in lists of 16", list, millions(list));
         print("write of 1 MiB: post and poll, one thread", write, "%.1f GB/s".formatted(Moving.LARGE / nanos(write)));
+        RunResult smallAlone = find(results, "Sharing.smallAlone");
+        RunResult largeAlone = find(results, "Sharing.largeAlone");
+        print("write of 64 bytes, one thread alone", smallAlone, "1 thread");
+        printBeside("the same in each of two threads", smallAlone, find(results, "Sharing.smallBeside"));
+        print("write of 1 MiB, one thread alone", largeAlone, "1 thread");
+        printBeside("the same in each of two threads", largeAlone, find(results, "Sharing.largeBeside"));
         RunResult tcp = find(results, "TcpRoundTrip.roundTrip");
         print("TCP round trip of 64 bytes, blocking, two threads", tcp, "");
         for (boolean two : new boolean[] {false, true}) {
@@ -62,6 +68,11 @@ public final class Embedded {
 
     private static double nanos(RunResult result) {
         return result.getPrimaryResult().getScore();
+    }
+
+    /** Prints an operation of each of two threads, and how many threads alone do as much together. */
+    private static void printBeside(String what, RunResult alone, RunResult beside) {
+        print(what, beside, "%.2f threads".formatted(2 * nanos(alone) / nanos(beside)));
     }
 
     private static String millions(RunResult result) {

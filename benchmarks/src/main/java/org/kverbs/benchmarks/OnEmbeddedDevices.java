@@ -22,7 +22,7 @@ public abstract class OnEmbeddedDevices extends Measured {
 
     final End near = new End();
     final End far = new End();
-    private final EmbeddedFabric fabric = EmbeddedFabric.realTime(1);
+    private EmbeddedFabric fabric;
 
     /** One end of the connection, for one thread. */
     static final class End {
@@ -68,12 +68,18 @@ public abstract class OnEmbeddedDevices extends Measured {
     /** Prepares the benchmark on the two connected ends. */
     abstract void prepare();
 
+    /** Returns the fabric of the devices, which {@link #close} closes. */
+    EmbeddedFabric fabric() {
+        return EmbeddedFabric.realTime(1);
+    }
+
     /** Ends the work that {@link #prepare} began. */
     void stop() throws InterruptedException {}
 
     /** Opens both devices and connects them. */
     @Setup
     public void open() {
+        fabric = fabric();
         near.open(fabric.addDevice(), bytes());
         far.open(fabric.addDevice(), bytes());
         near.qp.connect(far.qp.endpoint());

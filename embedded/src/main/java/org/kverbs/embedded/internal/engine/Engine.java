@@ -13,7 +13,7 @@ import org.kverbs.internal.memory.Memory;
 /**
  * Holds the lock, the clock and the order of events for all devices that share this engine. A thread that calls a
  * device does the work of that call at once, with all its consequences, down to the peer's completion if the peer is in
- * reach. Work that must wait stands in a heap of events.
+ * reach. Work that must wait stands in a heap of events. {@link LongCopies} releases the lock within such a call.
  *
  * <p>On the real clock a daemon thread runs due events and sleeps between them. On the virtual clock time stands still
  * while there is work to do, and a thread that waits moves the clock to the next event, unless the clock is held. The
@@ -31,6 +31,7 @@ public final class Engine implements AutoCloseable {
     private static final int ENDLESS = 5_000_000;
 
     private final ReentrantLock lock = new ReentrantLock();
+    private final Entrance entrance = new Entrance(lock);
     private final EventHeap events = new EventHeap();
     private final EventThread timer = new EventThread(this, lock, events);
     private final boolean virtual;
@@ -42,7 +43,7 @@ public final class Engine implements AutoCloseable {
     private final TaskQueue readyTasks = new TaskQueue();
     private final TaskQueue lastTasks = new TaskQueue();
     private final LongWork longWork = new LongWork(this);
-
+    private final LongCopies copies;
     private final FailureReports failures;
     /** True if this lock holder may have touched memory of a mapped file. */
     private boolean touchesFiles;
@@ -50,12 +51,12 @@ public final class Engine implements AutoCloseable {
     private final List<Object> kept = new ArrayList<>();
     /** The last thread that entered, and whether two threads have entered; kept on the virtual clock only. */
     private @Nullable Thread user;
-
     private boolean isShared;
 
     public Engine(boolean virtual) {
         this.virtual = virtual;
         this.failures = new FailureReports(virtual);
+        this.copies = new LongCopies(this, lock, entrance);
     }
 
     public boolean isVirtual() {
@@ -81,7 +82,7 @@ public final class Engine implements AutoCloseable {
 
     /** Takes the lock. */
     public void enter() {
-        lock.lock();
+        entrance.enter();
         if (virtual && !isShared) {
             noteUser();
         }
@@ -107,13 +108,24 @@ public final class Engine implements AutoCloseable {
     public void leave() {
         try {
             settle();
+            copies.makeAll();
         } finally {
             if (lock.getHoldCount() == 1) {
-                touchesFiles = false;
-                letGo();
+                pause();
             }
             lock.unlock();
         }
+    }
+
+    /** Returns the copies that are made without the lock. */
+    public LongCopies copies() {
+        return copies;
+    }
+
+    /** Forgets what belongs to this lock holder, which releases the lock now. */
+    void pause() {
+        touchesFiles = false;
+        letGo();
     }
 
     /**
@@ -202,7 +214,7 @@ public final class Engine implements AutoCloseable {
         return task == null ? lastTasks.poll() : task;
     }
 
-    private void settle() {
+    void settle() {
         for (Task task = nextTask(); task != null; task = nextTask()) {
             task.queued = false;
             run(task);
@@ -344,6 +356,9 @@ public final class Engine implements AutoCloseable {
     @SuppressWarnings({"WaitNotInLoop", "ThreadPriorityCheck"})
     public boolean await(Condition condition, long deadline) throws InterruptedException {
         settle();
+        if (copies.makeAll()) {
+            return true; // the signal may have come while the lock was free
+        }
         Event event = virtual && !held ? events.first() : null;
         if (event != null && event.time <= deadline) {
             step();

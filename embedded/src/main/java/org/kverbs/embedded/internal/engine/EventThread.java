@@ -81,6 +81,7 @@ final class EventThread {
                 return;
             }
             engine.carryOut(event);
+            engine.copies().makeAll();
             if (engine.isTurn(event)) {
                 break;
             }

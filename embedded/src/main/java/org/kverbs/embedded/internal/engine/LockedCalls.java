@@ -5,7 +5,10 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Runs calls of the program with the lock of an engine held, and then what they made ready. */
+/**
+ * Runs calls of the program with the lock of an engine held, and then what they made ready. A call that may change
+ * something begins when no thread copies without the lock.
+ */
 public class LockedCalls {
 
     private final Engine engine;
@@ -18,6 +21,7 @@ public class LockedCalls {
     public final int call(IntSupplier action) {
         engine.enter();
         try {
+            engine.copies().await();
             return action.getAsInt();
         } finally {
             engine.leave();
@@ -28,6 +32,7 @@ public class LockedCalls {
     public final long make(LongSupplier action) {
         engine.enter();
         try {
+            engine.copies().await();
             return action.getAsLong();
         } finally {
             engine.leave();
@@ -48,6 +53,7 @@ public class LockedCalls {
     public final void run(Runnable action) {
         engine.enter();
         try {
+            engine.copies().await();
             action.run();
         } finally {
             engine.leave();

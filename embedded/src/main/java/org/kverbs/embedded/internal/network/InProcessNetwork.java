@@ -6,6 +6,7 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.Faults;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.objects.DeviceState;
 import org.kverbs.embedded.internal.objects.Gids;
 import org.kverbs.embedded.internal.objects.PacketPort;
 import org.kverbs.embedded.internal.objects.UnpluggedPort;
@@ -204,6 +205,12 @@ public final class InProcessNetwork {
                     target.takeFrame(frame, length, self);
                 }
             }
+        }
+
+        @Override
+        public @Nullable DeviceState neighbour(long gidHigh, long gidLow) {
+            Hca target = isShortcut() && device.isUp() && lost.isEmpty() ? find(gidHigh, gidLow) : null;
+            return target != null && target.isUp() ? target : null;
         }
 
         @Override

@@ -19,6 +19,10 @@ final class LostAddresses {
         }
     }
 
+    boolean isEmpty() {
+        return all.isEmpty();
+    }
+
     /** Tells whether a packet has one of the addresses. */
     boolean concern(Packet packet) {
         for (int i = 0; i < all.size(); i++) {

@@ -134,6 +134,11 @@ public abstract class DeviceState {
         this.failures = asked;
     }
 
+    /** Tells whether neither diagnostics nor injected failures are on. */
+    public boolean isUnobserved() {
+        return watch == null && failures == null;
+    }
+
     /** Marks the device as broken; called with the lock held. */
     protected void breakDown() {
         dead = true;

@@ -117,6 +117,17 @@ public final class Keys {
         return found == null ? MemoryKey.NONE : found.translate(virtual, length, need, user);
     }
 
+    /** Does {@link Mr#plain} for a peer's rkey; returns {@link MemoryKey#NONE} for a window, too. */
+    public long plain(int rkey, long virtual, long length, int need, KeyUser user) {
+        return find(rkey) instanceof Mr region ? region.plain(virtual, length, need, user) : MemoryKey.NONE;
+    }
+
+    /** Does {@link Mr#plain} for the lkey of an entry of this side. */
+    public long plainLocal(int lkey, long virtual, long length, int need, KeyUser user) {
+        Mr found = region(lkey);
+        return found == null ? MemoryKey.NONE : found.plain(virtual, length, need, user);
+    }
+
     /** Lets the diagnostics watch an entry of a posted request, if its region permits that use. */
     public void watch(Posted posted, int entry, int lkey, long virtual, long bytes, int need, Pd by) {
         Mr region = region(lkey);

@@ -78,6 +78,17 @@ public sealed class Mr extends MemoryKey implements WatchedMemory permits Implic
         return deviceMemory == null;
     }
 
+    /**
+     * Returns the native address of a range that stays usable while the region does; {@link #NONE} for memory of the
+     * device or of a file, pages on demand, or a range that is outside, freed, or does not permit the use. Has no
+     * consequence.
+     */
+    long plain(long virtual, long bytes, int need, KeyUser user) {
+        boolean usable = pages == null && isOfProgram() && !isFile
+                && pd.protects(user.pd()) && (access & need) == need;
+        return usable ? place(virtual, bytes) : NONE;
+    }
+
     /** Returns the bytes that the region pins: those that count as locked memory. */
     public long pinned() {
         return pages == null && isOfProgram() ? length : 0;

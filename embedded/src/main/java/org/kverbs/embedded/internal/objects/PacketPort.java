@@ -1,5 +1,6 @@
 package org.kverbs.embedded.internal.objects;
 
+import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.wire.Packet;
 
@@ -38,6 +39,11 @@ public interface PacketPort extends AutoCloseable {
     /** Tells whether a peer may outlive this process. */
     default boolean leadsToOtherProcesses() {
         return false;
+    }
+
+    /** Returns the device that packets to an address reach at once; null if there is none, or if they take time. */
+    default @Nullable DeviceState neighbour(long gidHigh, long gidLow) {
+        return null;
     }
 
     /** Tells whether packets can reach an address. */

@@ -142,6 +142,15 @@ public final class ReceiveQueue {
         size--;
     }
 
+    /** Returns what {@link Mr#plain} gives for bytes of the oldest receive from its first byte on, in one entry. */
+    public long plain(long bytes, KeyUser user) {
+        int first = head * maxEntries;
+        boolean fits = size > 0 && counts[head] > 0 && bytes <= Integer.toUnsignedLong(lengths[first]);
+        return fits
+                ? user.keys().plainLocal(lkeys[first], addresses[first], bytes, Receive.NEED, user)
+                : MemoryKey.NONE;
+    }
+
     public void clear() {
         head = 0;
         size = 0;
@@ -204,11 +213,19 @@ public final class ReceiveQueue {
             return true;
         }
 
+        /** Does the other {@code write} for bytes that are not in place. */
+        public boolean write(long offset, long from, long bytes, KeyUser user) {
+            return write(offset, from, bytes, 0, user);
+        }
+
         /**
          * Scatters bytes to the entries, at an offset of the message. The caller has checked that the bytes fit and
          * that {@link #isWritable} is true. Returns false if the memory has changed since.
+         *
+         * @param placed the address where all the bytes are already; 0 if they are nowhere
          */
-        public boolean write(long offset, long from, long bytes, KeyUser user) {
+        public boolean write(long offset, long from, long bytes, long placed, KeyUser user) {
+            long all = bytes;
             long skip = offset;
             for (int i = 0; i < count && bytes > 0; i++) {
                 long room = Integer.toUnsignedLong(lengths[i]);
@@ -221,7 +238,8 @@ public final class ReceiveQueue {
                 if (to == MemoryKey.NONE) {
                     return false;
                 }
-                if (to != MemoryKey.NOWHERE && (posted == null || !posted.store(i, skip, from, part))) {
+                boolean isThere = to == MemoryKey.NOWHERE || to == placed && part == all;
+                if (!isThere && (posted == null || !posted.store(i, skip, from, part))) {
                     Memory.copy(from, to, part);
                 }
                 from += part;
@@ -229,6 +247,21 @@ public final class ReceiveQueue {
                 skip = 0;
             }
             return bytes == 0;
+        }
+
+        /** Returns what {@link Mr#plain} gives for bytes of the message from an offset on, in one entry. */
+        public long plain(long offset, long bytes, KeyUser user) {
+            long skip = offset;
+            for (int i = 0; i < count; i++) {
+                long room = Integer.toUnsignedLong(lengths[i]);
+                if (skip < room) {
+                    return bytes <= room - skip
+                            ? user.keys().plainLocal(lkeys[i], addresses[i] + skip, bytes, NEED, user)
+                            : MemoryKey.NONE;
+                }
+                skip -= room;
+            }
+            return MemoryKey.NONE;
         }
 
         private long translate(int entry, long skip, long bytes, KeyUser user) {

@@ -282,6 +282,7 @@ public final class Qp extends Task implements KeyUser, CompletionUser {
         if (state == IbvQpState.IBV_QPS_ERR || state == IbvQpState.IBV_QPS_RESET) {
             return;
         }
+        hca.engine.copies().await(); // the program gets its buffers back
         setState(IbvQpState.IBV_QPS_ERR);
         completer.stop();
         requester.stop();
@@ -339,6 +340,7 @@ public final class Qp extends Task implements KeyUser, CompletionUser {
 
     /** Returns to the initial state. */
     void reset() {
+        hca.engine.copies().await(); // the program gets its buffers back
         arrivals.reset();
         migration.reset();
         completer.start(0);

@@ -22,6 +22,7 @@ final class Requester {
     private final Qp qp;
     private final Packet packet = new Packet(0);
     private final RequestPackets packets;
+    private final EarlyCopy early;
     private int nextPsn;
     private int sentEnd;
     /** Reads, atomics, atomic writes and flushes in flight. */
@@ -55,6 +56,7 @@ final class Requester {
     Requester(Qp qp) {
         this.qp = qp;
         this.packets = new RequestPackets(qp, packet);
+        this.early = new EarlyCopy(qp, this);
     }
 
     void start(int psn) {
@@ -66,6 +68,7 @@ final class Requester {
         mustAsk = false;
         flushesTwice = false;
         knowsFlushes = false;
+        early.cancel();
         join();
     }
 
@@ -79,6 +82,7 @@ final class Requester {
 
     /** Leaves the peer's window: the queue pair sends no more. */
     void stop() {
+        early.cancel();
         if (window != null) {
             takeBack(onTheWay);
             window.leave(qp);
@@ -132,6 +136,11 @@ final class Requester {
         return sentEnd;
     }
 
+    /** Tells whether the peer owes neither an answer nor an acknowledgement, so that no timer runs. */
+    boolean isQuiet() {
+        return answersDue == 0 && !isWaiting();
+    }
+
     /** Notes that the whole answer to a request came. */
     void answered() {
         answersDue--;
@@ -140,7 +149,9 @@ final class Requester {
     /** Sends what the window permits; from memory to memory no more than one step. */
     void run() {
         SendQueue sends = qp.sends;
-        left = STEP;
+        if (!early.goesOn()) {
+            left = STEP;
+        }
         while (sends.cursor() < sends.size() && qp.maySend() && window != null && !rests) {
             SendWqe wqe = sends.get(sends.cursor());
             if (wqe.hasFailed() || !wqe.started && qp.state == IbvQpState.IBV_QPS_SQD) {
@@ -251,7 +262,7 @@ final class Requester {
         if (!mustAsk && qp.pacer.mustWait()) {
             return reliable && askAgain();
         }
-        if (!reliable && shared.mustPause(qp)) {
+        if (!reliable && shared.mustPause(qp) || isLong(wqe) && early.mustWait(wqe)) {
             return false;
         }
         int psn = Psn.plus(wqe.firstPsn, wqe.sent);
@@ -300,6 +311,7 @@ final class Requester {
         if (last) {
             qp.sends.advance();
         }
+        packet.placed = isLong(wqe) ? early.takePlace(packet) : 0;
         // The answer may come before send() returns: after it, this method changes nothing that an answer changes, too.
         if (rests) {
             qp.hca.engine.later(nextStep);
@@ -328,12 +340,19 @@ final class Requester {
         return false;
     }
 
-    /** Tells whether the peer gets another request after the one at the cursor. */
+    private static boolean isLong(SendWqe wqe) {
+        return wqe.length >= EarlyCopy.LEAST;
+    }
+
+    /**
+     * Tells whether the peer gets another request at once after the one at the cursor. A request that may be copied
+     * early does not follow at once.
+     */
     private boolean isFollowed() {
         SendQueue sends = qp.sends;
         for (int i = sends.cursor() + 1; i < sends.size() && !sends.get(i).hasFailed(); i++) {
             if (!sends.get(i).isLocal()) {
-                return true;
+                return !(isLong(sends.get(i)) && early.mayConcern(sends.get(i)));
             }
         }
         return false;

@@ -2,6 +2,7 @@ package org.kverbs.embedded.internal.transport;
 
 import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.objects.KeyUser;
+import org.kverbs.embedded.internal.objects.MemoryKey;
 import org.kverbs.embedded.internal.objects.XrcSrq;
 import org.kverbs.embedded.internal.wire.Opcode;
 import org.kverbs.embedded.internal.wire.Packet;
@@ -76,6 +77,22 @@ final class Responder {
     /** Returns the PSN of the next request in order. */
     int expectedPsn() {
         return expectedPsn;
+    }
+
+    /**
+     * Returns the native address of the payload that the peer is about to send, if this side is going to take it and it
+     * goes to plain memory; {@link MemoryKey#NONE} if not. Has no consequence.
+     */
+    long place(SendWqe wqe, long offset, long bytes) {
+        boolean hasBegun = offset > 0;
+        Message kind = wqe.isWrite() ? Message.WRITE : Message.SEND;
+        boolean isNext = hasBegun ? message == kind && arrived == offset : message == Message.NONE;
+        if (!isNext || answers.isBusy() || wqe.hasImmediate() && !taken.isThere()) {
+            return MemoryKey.NONE;
+        }
+        return wqe.isWrite()
+                ? target.plain(wqe, hasBegun, offset, bytes)
+                : taken.plain(hasBegun, offset, bytes);
     }
 
     /** Takes a request. */
@@ -193,7 +210,7 @@ final class Responder {
         }
         if (arrived == 0 && !taken.receive.isWritable(user())
                 || !taken.receive.write(arrived - header + skipped, packet.payload + skipped,
-                        packet.payloadLength - skipped, user())) {
+                        packet.payloadLength - skipped, packet.placed, user())) {
             refuseReceive(Nak.REMOTE_OPERATION, IbvWcStatus.IBV_WC_LOC_PROT_ERR);
             return;
         }

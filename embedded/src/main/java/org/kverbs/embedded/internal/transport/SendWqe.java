@@ -293,6 +293,21 @@ final class SendWqe {
         return bytes == 0 ? inlineAddress : MemoryKey.NONE;
     }
 
+    /** Returns what {@link Mr#plain} gives for bytes from an offset on that lie in one entry. */
+    long plain(long offset, long bytes, Qp qp) {
+        long skip = offset;
+        for (int i = 0; i < count && !isInline(); i++) {
+            long here = Integer.toUnsignedLong(lengths[i]);
+            if (skip < here) {
+                return bytes <= here - skip
+                        ? qp.hca.keys.plainLocal(lkeys[i], addresses[i] + skip, bytes, 0, qp)
+                        : MemoryKey.NONE;
+            }
+            skip -= here;
+        }
+        return MemoryKey.NONE;
+    }
+
     /** Copies bytes between the entries and one place. Returns false if an entry's memory may no longer be used. */
     boolean copy(long offset, long place, long bytes, Qp qp) {
         boolean scatter = isAnswered();

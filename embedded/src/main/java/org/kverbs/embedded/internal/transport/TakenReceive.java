@@ -2,6 +2,7 @@ package org.kverbs.embedded.internal.transport;
 
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.objects.KeyUser;
+import org.kverbs.embedded.internal.objects.MemoryKey;
 import org.kverbs.embedded.internal.objects.Occupancy;
 import org.kverbs.embedded.internal.objects.ReceiveQueue;
 import org.kverbs.embedded.internal.objects.XrcSrq;
@@ -81,6 +82,22 @@ final class TakenReceive {
             isTaken = named == null ? qp.receives.take(receive) : qp.receives.take(receive, named.srq);
         }
         return isTaken;
+    }
+
+    /**
+     * Returns the native address of a part of the current message, or of the message that comes next, if it is plain
+     * memory in one entry of a receive of the own queue; {@link MemoryKey#NONE} if not.
+     */
+    long plain(boolean hasBegun, long offset, long bytes) {
+        if (qp.srq != null || named != null || hasBegun != isTaken) {
+            return MemoryKey.NONE;
+        }
+        return hasBegun ? receive.plain(offset, bytes, qp) : qp.receives.own.plain(bytes, qp);
+    }
+
+    /** Tells whether a message that takes a receive of the own queue finds one. */
+    boolean isThere() {
+        return qp.srq == null && named == null && (isTaken || qp.receives.own.size() > 0);
     }
 
     /** Returns the bytes at the start of the message that no memory gets. */

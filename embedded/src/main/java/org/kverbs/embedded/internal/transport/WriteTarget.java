@@ -40,14 +40,32 @@ final class WriteTarget {
         return length;
     }
 
-    /** Writes the payload of a packet. Returns false if the memory is not there any more. */
+    /**
+     * Returns the native address of a part of a write that the peer is about to send, if it is plain memory of a region
+     * that the peer may write to; {@link MemoryKey#NONE} if not.
+     *
+     * @param hasBegun whether the first packet of the write came before
+     */
+    long plain(SendWqe write, boolean hasBegun, long offset, long bytes) {
+        boolean isSame = !hasBegun || key == write.rkey && address == write.remoteAddress && length == write.length;
+        if (!isSame || (qp.access & WRITES) == 0) {
+            return MemoryKey.NONE;
+        }
+        // The whole range, as in begin: a write that is refused writes nothing.
+        long first = qp.hca.keys.plain(write.rkey, write.remoteAddress, write.length, WRITES, qp);
+        return first == MemoryKey.NONE ? MemoryKey.NONE : first + offset;
+    }
+
+    /** Writes the payload of a packet, unless it is there already. Returns false if the memory is gone. */
     boolean put(Packet packet, long offset, KeyUser user) {
         long to = qp.hca.keys.translate(key, address + offset, packet.payloadLength, WRITES, user);
         if (to == MemoryKey.NONE) {
             return false;
         }
         qp.hca.touched(to, packet.payloadLength, true);
-        Memory.copy(packet.payload, to, packet.payloadLength);
+        if (to != packet.placed) {
+            Memory.copy(packet.payload, to, packet.payloadLength);
+        }
         qp.hca.engine.touched();
         return true;
     }

@@ -93,7 +93,8 @@
  *                                 +--- a timeout with no retry left, a NAK that refuses: a request fails --&gt; ERR
  * </pre>
  *
- * <p>The engine's lock guards everything in this package. {@code Qp} and its parts know each other: a cycle within
+ * <p>The engine's lock guards everything in this package. It is released for one thing: an {@code EarlyCopy} moves the
+ * payload of a long write or send before its packet is sent. {@code Qp} and its parts know each other: a cycle within
  * the package, since the parts of a queue pair are made and end with it.
  */
 @NullMarked

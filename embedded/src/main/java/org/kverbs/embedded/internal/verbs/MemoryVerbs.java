@@ -176,6 +176,7 @@ final class MemoryVerbs {
             return refusal;
         }
         changed(region);
+        hca.engine.copies().spoil();
         if (domain != null) {
             region.pd.users--;
             domain.users++;

@@ -80,6 +80,12 @@ public final class Packet extends Event {
     /** The bytes of payload, without the pad. */
     public int payloadLength;
 
+    /**
+     * The address in the receiver's memory where the payload is already; 0 if the receiver copies it. Only in a packet
+     * that has arrived when it was sent.
+     */
+    public long placed;
+
     /** The number of PSNs that the packet takes: 1, or more if it carries more than the path MTU. */
     public int psnCount = 1;
 

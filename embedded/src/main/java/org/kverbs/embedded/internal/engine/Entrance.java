@@ -1,0 +1,51 @@
+package org.kverbs.embedded.internal.engine;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Takes the lock of an engine. A call holds the lock for a microsecond or less, and a thread that parks gets the
+ * processor back many microseconds later. So a thread that finds the lock taken looks again for a short time before it
+ * parks. A thread that parked competes with those that look, as with those that come later: the lock is not fair.
+ */
+final class Entrance {
+
+    /** How long a thread looks before it parks: about what it costs to park and to be woken. */
+    private static final long LOOK_NANOS = TimeUnit.MICROSECONDS.toNanos(20);
+    /**
+     * How often a thread lets the processor pause between two looks, a microsecond or so. A thread that looks all the
+     * time gets the lock at once. Then all that the lock guards moves to another processor for a single call, and two
+     * threads on two connections take twice the time.
+     */
+    private static final int PAUSES = 32;
+
+    /** Whether threads run at the same time: with one processor, the holder of the lock waits for those that look. */
+    static final boolean HAS_OTHERS = Runtime.getRuntime().availableProcessors() > 1;
+
+    private final ReentrantLock lock;
+
+    Entrance(ReentrantLock lock) {
+        this.lock = lock;
+    }
+
+    /** Takes the lock. */
+    void enter() {
+        if (!lock.tryLock() && !(HAS_OTHERS && enterSoon())) {
+            lock.lock();
+        }
+    }
+
+    /** Takes the lock if it becomes free within {@link #LOOK_NANOS}. */
+    private boolean enterSoon() {
+        long start = System.nanoTime();
+        do {
+            for (int i = 0; i < PAUSES; i++) {
+                Thread.onSpinWait();
+            }
+            if (!lock.isLocked() && lock.tryLock()) {
+                return true;
+            }
+        } while (System.nanoTime() - start < LOOK_NANOS);
+        return false;
+    }
+}

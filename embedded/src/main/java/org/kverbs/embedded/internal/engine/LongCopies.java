@@ -1,0 +1,109 @@
+package org.kverbs.embedded.internal.engine;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import org.kverbs.internal.memory.Memory;
+
+/**
+ * Makes long copies without the lock of the engine. A thread that leaves the engine makes the copies that wait. A
+ * thread that is about to end what a copy uses (a region, a queue pair, the program's right to a buffer) waits for the
+ * copies that are being made, and keeps the lock meanwhile: a copy needs no lock to end, and no other begins.
+ *
+ * <p>All methods are called with the lock held.
+ */
+public final class LongCopies {
+
+    /** How often a thread looks whether a copy has ended before it offers its processor to the copying thread. */
+    private static final int LOOKS = 1000;
+
+    private final Engine engine;
+    private final ReentrantLock lock;
+    private final Entrance entrance;
+    private final ArrayDeque<LongCopy> waiting = new ArrayDeque<>();
+    /** Whether copies wait: each call asks, and nearly always there are none. */
+    private boolean isLeft;
+    private final List<LongCopy> running = new ArrayList<>();
+
+    LongCopies(Engine engine, ReentrantLock lock, Entrance entrance) {
+        this.engine = engine;
+        this.lock = lock;
+        this.entrance = entrance;
+    }
+
+    /**
+     * Tells whether copies can be made without the lock: not on the virtual clock, whose order of events is the same in
+     * every run, and not with one processor.
+     */
+    public boolean arePossible() {
+        return !engine.isVirtual() && Entrance.HAS_OTHERS;
+    }
+
+    /** Queues a copy, which is made before the thread that leaves the engine next has left it. */
+    public void add(LongCopy copy) {
+        waiting.add(copy);
+        isLeft = true;
+    }
+
+    /**
+     * Makes the copies that wait, and what follows from them, unless the caller has entered before. Returns false if
+     * there were none, so that the lock was held all the time.
+     */
+    boolean makeAll() {
+        if (!isLeft || lock.getHoldCount() != 1) {
+            return false;
+        }
+        for (LongCopy copy = waiting.poll(); copy != null; copy = waiting.poll()) {
+            engine.pause();
+            copy.end(copy.begin() && make(copy));
+            engine.settle();
+            copy.forget();
+        }
+        isLeft = false;
+        return true;
+    }
+
+    private boolean make(LongCopy copy) {
+        boolean done = false;
+        copy.isSpoiled = false;
+        copy.busy = true;
+        running.add(copy);
+        lock.unlock();
+        try {
+            Memory.copy(copy.from, copy.to, copy.bytes);
+            done = true;
+        } catch (InternalError e) {
+            done = false; // the memory is that of a file that shrank: the device finds that out with the lock held
+        } finally {
+            copy.busy = false;
+            entrance.enter();
+            running.remove(copy);
+        }
+        return done && !copy.isSpoiled;
+    }
+
+    /** Has the copies that are being made repeated with the lock held: a region lies elsewhere from now on. */
+    public void spoil() {
+        running.forEach(copy -> copy.isSpoiled = true);
+    }
+
+    /**
+     * Waits for the copies that are being made. Called before anything ends that a copy may use: a region, a queue
+     * pair, or the device's hold on the buffers of posted requests.
+     */
+    // The yield only offers the processor, nothing relies on it.
+    @SuppressWarnings("ThreadPriorityCheck")
+    public void await() {
+        for (int i = 0; i < running.size(); i++) {
+            LongCopy copy = running.get(i);
+            for (int looks = 0; copy.busy; looks++) {
+                if (looks < LOOKS) {
+                    Thread.onSpinWait();
+                } else {
+                    Thread.yield();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+package org.kverbs.embedded.internal.engine
+
+import io.kotest.assertions.withClue
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.shouldBe
+import java.lang.foreign.Arena
+import java.util.concurrent.Callable
+import java.util.concurrent.CountDownLatch
+import java.util.concurrent.Executors
+import java.util.concurrent.TimeUnit
+
+private const val BYTES = 64L shl 20
+
+/** The number of attempts at a race whose outcome depends on the thread scheduler. */
+private const val ROUNDS = 50
+
+/** Copies [BYTES], and tells what the engine calls. */
+private class Told(
+    private val wants: Boolean = true,
+    private val source: Long,
+    private val target: Long,
+) : LongCopy() {
+    val calls = mutableListOf<String>()
+    val begun = CountDownLatch(1)
+
+    override fun begin(): Boolean {
+        from = source
+        to = target
+        bytes = BYTES
+        calls += "begin"
+        begun.countDown()
+        return wants
+    }
+
+    override fun end(done: Boolean) {
+        calls += "end $done"
+    }
+
+    override fun forget() {
+        calls += "forget"
+    }
+}
+
+private inline fun <T> Engine.locked(action: () -> T): T {
+    enter()
+    try {
+        return action()
+    } finally {
+        leave()
+    }
+}
+
+class LongCopiesSpec :
+    FunSpec({
+        val source = Arena.ofAuto().allocate(BYTES).fill(7)
+        val target = Arena.ofAuto().allocate(BYTES)
+
+        fun copy(wants: Boolean = true) = Told(wants, source.address(), target.address())
+
+        test("should be possible on the real clock alone") {
+            Engine(true).copies().arePossible() shouldBe false
+            Engine(false).use { it.copies().arePossible() shouldBe (Runtime.getRuntime().availableProcessors() > 1) }
+        }
+
+        test("should make a copy before its thread has left, and none that is not wanted any more") {
+            Engine(false).use { engine ->
+                target.fill(0)
+                val refused = copy(wants = false)
+                engine.locked { engine.copies().add(refused) }
+                refused.calls shouldContainExactly listOf("begin", "end false", "forget")
+                target.mismatch(source) shouldBe 0
+                val wanted = copy()
+                engine.locked { engine.locked { engine.copies().add(wanted) } }
+                wanted.calls shouldContainExactly listOf("begin", "end true", "forget")
+                target.mismatch(source) shouldBe -1
+            }
+        }
+
+        /** Lets another thread enter while a copy is made, and returns what the engine had called by then. */
+        fun during(action: (Engine) -> Unit): List<String> =
+            Engine(false).use { engine ->
+                Executors.newSingleThreadExecutor().use { other ->
+                    target.fill(0)
+                    val made = copy()
+                    val seen =
+                        other.submit(
+                            Callable {
+                                made.begun.await()
+                                engine.locked {
+                                    action(engine)
+                                    made.calls.toList()
+                                }
+                            },
+                        )
+                    engine.locked { engine.copies().add(made) }
+                    seen.get(1, TimeUnit.MINUTES) + made.calls.last { it.startsWith("end") }
+                }
+            }
+
+        test("should let others enter while a copy is made") {
+            val seen = generateSequence { during {} }.take(ROUNDS).firstOrNull { it.size == 2 }
+            seen shouldBe listOf("begin", "end true")
+        }
+
+        test("should wait for the bytes of copies that are being made") {
+            val states =
+                generateSequence {
+                    var missing = 0L
+                    val seen =
+                        during {
+                            it.copies().await()
+                            missing = target.mismatch(source)
+                        }
+                    seen.size to missing
+                }.take(ROUNDS)
+            val beside = states.onEach { withClue(it) { it.second shouldBe -1 } }.firstOrNull { it.first == 2 }
+            beside shouldBe (2 to -1L)
+        }
+
+        test("should not count a copy whose memory has moved meanwhile") {
+            val seen = generateSequence { during { it.copies().spoil() } }.take(ROUNDS).firstOrNull { it.size == 2 }
+            seen shouldBe listOf("begin", "end false")
+        }
+    })
