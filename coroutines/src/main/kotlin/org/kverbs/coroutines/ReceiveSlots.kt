@@ -374,8 +374,8 @@ internal class ReceiveSlots(
     /** Shows the numbers of requests under way, of receivers, and of messages that nobody took. */
     override fun toString(): String =
         synchronized(lock) {
-            "${slots.size - free.size} receives posted, $loose of them for any receiver, ${receivers.size} receivers, " +
-                "${waiting.size} that wait for room, ${unclaimed.size} messages of $arrivals"
+            "${slots.size - free.size} receives posted, $loose of them for any receiver, " +
+                "${receivers.size} receivers, ${waiting.size} that wait for room, ${unclaimed.size} messages of $arrivals"
         }
 
     private companion object {
