@@ -152,6 +152,12 @@ internal class SendSlots(
             waiters.getAndSet(slot, null)?.let { unpin(slot, it) }
         }
         val slot = head++ and mask
+        val waiter = waiters.getAcquire(slot)
+        if (waiter is Glance && pins[slot] == null) {
+            // An ordinary store: another thread that takes out a glance without a pin changes nothing.
+            waiters.setRelease(slot, null)
+            return waiter
+        }
         return waiters.getAndSet(slot, null)?.also { unpin(slot, it) }
     }
 
