@@ -108,18 +108,30 @@ internal class SendSide(
         to: Destination?,
         srq: Int,
     ): T {
-        if (glance == null) {
-            return suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to, srq) }
-        }
+        if (glance == null) return startBlind(operation, local, pin, address, rkey, immediate, to, srq)
         val request = post(glance, operation, local, pin, address, rkey, immediate, to, srq)
         dispatcher.loop.look(polled)
         noteLook(glance.isDone)
-        return if (glance.isDone) {
-            finish(glance)
-        } else {
-            suspendCancellableCoroutine { if (!slots.attach(request, glance, it)) it.fail(checkNotNull(end())) }
-        }
+        return if (glance.isDone) finish(glance) else attach(request, glance)
     }
+
+    // Functions of their own, so that what a call runs that finds its completion stays small enough for the JIT to
+    // inline.
+    private suspend fun <T> startBlind(
+        operation: SendOperation,
+        local: MemorySlice?,
+        pin: RegisteredBuffer?,
+        address: Long,
+        rkey: Int,
+        immediate: Int,
+        to: Destination?,
+        srq: Int,
+    ): T = suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to, srq) }
+
+    private suspend fun <T> attach(
+        request: Int,
+        glance: Glance,
+    ): T = suspendCancellableCoroutine { if (!slots.attach(request, glance, it)) it.fail(checkNotNull(end())) }
 
     /** True unless requests of this queue take longer than a look; then true once in a while. */
     private fun isWorthALook(): Boolean {
