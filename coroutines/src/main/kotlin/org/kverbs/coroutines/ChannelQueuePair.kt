@@ -23,8 +23,8 @@ internal class ChannelQueuePair(
     val failures = Failures(dispatcher, onFailure)
     val queuePair = typed.queuePair
     val polled: PolledQueue = requireNotNull(room)
-    val messages = SendSide(queuePair, dispatcher, polled, settings.sendSlots, failures)
-    val controls = SendSide(queuePair, dispatcher, polled, CONTROLS, failures, onRoom)
+    val messages = SendSide(queuePair, dispatcher, polled, settings.sendSlots, failures, isShared = true)
+    val controls = SendSide(queuePair, dispatcher, polled, CONTROLS, failures, isShared = true, onRoom)
     val oneSided = SendSide(queuePair, dispatcher, polled, settings.oneSidedOperations, failures)
 
     /**

@@ -190,7 +190,7 @@ internal class ChannelWindows(
     ) {
         var posted = false
         try {
-            synchronized(lock) {
+            locked {
                 checkNotEnded()
                 val index = synchronized(then) { then.indexOfFirst { it == null }.also { then[it] = next } }
                 try {

@@ -224,13 +224,8 @@ public class CompletionDispatcher internal constructor(
             result.getCompleted()
         }
 
-    /** Returns the stand-in for a coroutine that can look for its completion before it suspends; null if it cannot. */
-    internal fun glance(): Glance? = if (Thread.currentThread() === poller.get()) loop.glance() else null
-
-    /** Handles the completions of a queue that are there now, if the calling thread polls. */
-    internal fun look(queue: PolledQueue) {
-        if (Thread.currentThread() === poller.get()) loop.look(queue)
-    }
+    /** True on the polling thread. */
+    internal val isPolling: Boolean get() = Thread.currentThread() === poller.get()
 
     private inline fun <T> asPoller(block: () -> T): T {
         check(

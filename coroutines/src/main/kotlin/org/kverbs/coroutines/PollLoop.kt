@@ -24,6 +24,9 @@ internal class PollLoop(
     private var looks = 0
     private var isLooking = false
     private val glance = Glance()
+
+    /** The credits of the queues that keep some in this round. */
+    private val keeping = ArrayList<KeptCredits>()
     private var unacked = 0
     private var empty = 0
 
@@ -107,6 +110,18 @@ internal class PollLoop(
         }
     }
 
+    /** Has the polling thread give back what it keeps of [credits] at the end of this round. It alone calls this. */
+    fun atEndOfRound(credits: KeptCredits) {
+        keeping.add(credits)
+    }
+
+    private fun endRound() {
+        // A caller that gets a credit can run here, and post and look: the list can grow meanwhile.
+        var i = 0
+        while (i < keeping.size) keeping[i++].endRound()
+        keeping.clear()
+    }
+
     private fun pollAll(): Int {
         var done = 0
         for (queue in queues) {
@@ -118,6 +133,7 @@ internal class PollLoop(
                 done++
             }
         }
+        if (keeping.isNotEmpty()) endRound()
         return done
     }
 

@@ -53,7 +53,7 @@ internal class ReceiveSide(
         while (!slots.tryJoin(receiver, length)) {
             var refusal: Refusal? = null
             val hasSlot =
-                synchronized(lock) {
+                locked {
                     checkNotEnded()
                     slots.put(receiver, length)?.also { refusal = post(it, receiver) } != null
                 }
@@ -121,7 +121,7 @@ internal class ReceiveSide(
             }
             var refusal: Refusal? = null
             slot =
-                synchronized(lock) {
+                locked {
                     checkNotEnded()
                     slots.put(receive)?.also { refusal = post(it, receive) }
                 }
@@ -164,7 +164,7 @@ internal class ReceiveSide(
      */
     private fun postForNext(): Boolean {
         val refusal =
-            synchronized(lock) {
+            locked {
                 if (hasEnded) return false
                 val next = slots.promote() ?: return false
                 if (next.slot != null) {

@@ -1,5 +1,7 @@
 package org.kverbs.coroutines
 
+import org.kverbs.internal.Guard
+
 /**
  * A queue of requests, or a share of one: its key in the requests' ids, its entries in a completion queue, and its end.
  *
@@ -15,10 +17,23 @@ internal abstract class RequestSide(
     /** The upper half of the requests' ids. */
     protected val key: Int = targets.add(this)
 
-    /** Held while a request is posted, and while the end is noted, so that nothing is posted after the end. */
-    protected val lock: Any = Any()
+    /**
+     * Held while a request is posted, and while the end is noted, so that nothing is posted after the end. A guard in
+     * place of a monitor: a thread that posts alone, as the polling thread does, enters it by an ordinary store.
+     */
+    private val lock = Guard()
     private var ended: Throwable? = null
     private var stopped: Throwable? = null
+
+    /** Runs [block] under the lock, which the block must not take again. */
+    protected inline fun <T> locked(block: () -> T): T {
+        lock.enter()
+        try {
+            return block()
+        } finally {
+            lock.exit()
+        }
+    }
 
     protected fun begin(): Unit = polled.add(this)
 
@@ -31,13 +46,13 @@ internal abstract class RequestSide(
     }
 
     /** The reason if requests are refused; otherwise null. */
-    protected fun end(): Throwable? = synchronized(lock) { ended ?: stopped }
+    protected fun end(): Throwable? = locked { ended ?: stopped }
 
     /** True if requests are refused. Called under [lock]. */
     protected val hasEnded: Boolean get() = ended != null || stopped != null
 
     final override fun fail(cause: Throwable) {
-        synchronized(lock) { if (ended == null) ended = cause }
+        locked { if (ended == null) ended = cause }
         failWaits(cause)
     }
 
@@ -50,7 +65,7 @@ internal abstract class RequestSide(
      * given back stays pinned until [end].
      */
     fun stop(cause: Throwable) {
-        synchronized(lock) { stopped = cause }
+        locked { stopped = cause }
         stopWaits(cause)
     }
 

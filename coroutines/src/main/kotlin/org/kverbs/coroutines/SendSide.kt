@@ -19,6 +19,7 @@ import kotlin.coroutines.intrinsics.suspendCoroutineUninterceptedOrReturn
  * Manages the send queue of an [AsyncQueuePair], or a share of it: posting, and the callers that wait for a request or
  * for a free entry.
  *
+ * @param isShared true if other classes take [credits], too: then the polling thread keeps none for its coroutines
  * @param onRoom called by the polling thread when requests have completed and their entries are free again
  */
 internal class SendSide(
@@ -27,6 +28,7 @@ internal class SendSide(
     polled: PolledQueue,
     capacity: Int,
     failures: Failures,
+    private val isShared: Boolean = false,
     private val onRoom: () -> Unit = {},
 ) : RequestSide(dispatcher, polled, capacity) {
     private val slots = SendSlots(capacity, failures)
@@ -34,11 +36,14 @@ internal class SendSide(
     /** The free entries of the queue. */
     val credits = Credits(capacity, "room in the send queue", queuePair)
 
+    /** The free entries that the polling thread keeps until the end of its round. */
+    private val kept = KeptCredits(credits)
+
     val stats: AsyncQueuePairStats
-        get() = AsyncQueuePairStats(capacity, capacity - credits.available, credits.waitingCount)
+        get() = AsyncQueuePairStats(capacity, capacity - credits.available - kept.count, credits.waitingCount)
 
     /** Number of requests posted so far; it wraps around. */
-    val posted: Int get() = synchronized(lock) { slots.next() }
+    val posted: Int get() = locked { slots.next() }
 
     // Both are used under the lock.
     private val single = SendRequests()
@@ -80,7 +85,11 @@ internal class SendSide(
         srq: Int = SendOperation.NO_QUEUE,
     ) {
         // Only tail calls: a suspend function that goes on after a call allocates an object each time.
-        if (credits.tryAcquire(1)) return start(operation, local, pin, address, rkey, immediate, to, srq)
+        val isPolling = dispatcher.isPolling
+        if (isPolling && kept.tryTake() || credits.tryAcquire(1)) {
+            val glance = if (isPolling && isWorthALook()) dispatcher.loop.glance() else null
+            return start(glance, operation, local, pin, address, rkey, immediate, to, srq)
+        }
         return await(
             operation.code,
             pin,
@@ -89,6 +98,7 @@ internal class SendSide(
 
     // Generic instead of Unit: for an inlined block of type Unit the compiler does not recognise the tail call.
     private suspend fun <T> start(
+        glance: Glance?,
         operation: SendOperation,
         local: MemorySlice?,
         pin: RegisteredBuffer?,
@@ -98,19 +108,30 @@ internal class SendSide(
         to: Destination?,
         srq: Int,
     ): T {
-        val glance = dispatcher.glance()
-        if (glance == null || !isWorthALook()) {
-            return suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to, srq) }
-        }
+        if (glance == null) return startBlind(operation, local, pin, address, rkey, immediate, to, srq)
         val request = post(glance, operation, local, pin, address, rkey, immediate, to, srq)
-        dispatcher.look(polled)
+        dispatcher.loop.look(polled)
         noteLook(glance.isDone)
-        return if (glance.isDone) {
-            finish(glance)
-        } else {
-            suspendCancellableCoroutine { if (!slots.attach(request, glance, it)) it.fail(checkNotNull(end())) }
-        }
+        return if (glance.isDone) finish(glance) else attach(request, glance)
     }
+
+    // Functions of their own, so that what a call runs that finds its completion stays small enough for the JIT to
+    // inline.
+    private suspend fun <T> startBlind(
+        operation: SendOperation,
+        local: MemorySlice?,
+        pin: RegisteredBuffer?,
+        address: Long,
+        rkey: Int,
+        immediate: Int,
+        to: Destination?,
+        srq: Int,
+    ): T = suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to, srq) }
+
+    private suspend fun <T> attach(
+        request: Int,
+        glance: Glance,
+    ): T = suspendCancellableCoroutine { if (!slots.attach(request, glance, it)) it.fail(checkNotNull(end())) }
 
     /** True unless requests of this queue take longer than a look; then true once in a while. */
     private fun isWorthALook(): Boolean {
@@ -126,8 +147,8 @@ internal class SendSide(
 
     /** Looks for the completion of a request that [waiter] has just posted, if this is the polling thread. */
     private fun look(waiter: CancellableContinuation<*>) {
-        if (dispatcher.glance() == null || !isWorthALook()) return
-        dispatcher.look(polled)
+        if (!dispatcher.isPolling || dispatcher.loop.glance() == null || !isWorthALook()) return
+        dispatcher.loop.look(polled)
         noteLook(waiter.isCompleted)
     }
 
@@ -162,8 +183,13 @@ internal class SendSide(
         pin: RegisteredBuffer?,
         write: (SendRequests, Long) -> Unit,
     ) {
-        credits.acquire(1)
+        acquire(1)
         awaitPosted(opcode, pin, write)
+    }
+
+    private suspend fun acquire(count: Int) {
+        if (dispatcher.isPolling) kept.giveBack()
+        credits.acquire(count)
     }
 
     /** Does the same for a caller that holds a credit, which is given back if the device refuses the request. */
@@ -183,7 +209,7 @@ internal class SendSide(
         write: (SendRequests, Long) -> Unit,
     ): Long {
         val memory = results ?: registerResults()
-        credits.acquire(1)
+        acquire(1)
         return suspendCancellableCoroutine { continuation ->
             post(AtomicWaiter(continuation, memory.memory()), opcode, null) { requests, id ->
                 write(requests, id)
@@ -210,7 +236,7 @@ internal class SendSide(
     }
 
     private fun registerResults(): MemoryRegion =
-        synchronized(lock) {
+        locked {
             checkNotEnded()
             results
                 ?: queuePair.protectionDomain().memoryRegion(slots.size * 8L, AccessFlag.LOCAL_WRITE).also {
@@ -248,7 +274,7 @@ internal class SendSide(
         try {
             pin?.pin()
             pinned = true
-            return synchronized(lock) {
+            return locked {
                 checkNotEnded()
                 val request = slots.next()
                 single.clear()
@@ -278,18 +304,18 @@ internal class SendSide(
      * creates a completion. Pooled buffers with slices in the requests stay pinned until then.
      */
     suspend fun awaitAll(write: (SendRequests) -> Unit) {
-        val list = synchronized(lock) { lists.removeLastOrNull() } ?: SendRequests()
+        val list = locked { lists.removeLastOrNull() } ?: SendRequests()
         try {
             write(list)
             if (list.size() == 0) return
-            credits.acquire(list.size())
+            acquire(list.size())
             suspendCancellableCoroutine<Unit> {
                 postAll(list, it)
                 look(it)
             }
         } finally {
             list.clear() // it refers to the buffers of its slices
-            synchronized(lock) { lists.addLast(list) }
+            locked { lists.addLast(list) }
         }
     }
 
@@ -304,7 +330,7 @@ internal class SendSide(
         var pinned = 0
         try {
             while (pinned < pins.size) pins[pinned++].also { it.pin() }
-            synchronized(lock) {
+            locked {
                 checkNotEnded()
                 WorkRequestArena.DOOR.of(list).renumber(key, slots.next())
                 list.signaled()
@@ -340,8 +366,12 @@ internal class SendSide(
         completion: WorkCompletion,
     ) {
         slots.complete(request, completion) { ended ->
-            credits.release(ended)
-            onRoom()
+            if (isShared) {
+                credits.release(ended)
+                onRoom()
+            } else if (kept.keep(ended)) {
+                dispatcher.loop.atEndOfRound(kept)
+            }
         }
     }
 
@@ -356,7 +386,7 @@ internal class SendSide(
     }
 
     override fun release() {
-        synchronized(lock) { results.also { results = null } }?.close()
+        locked { results.also { results = null } }?.close()
     }
 
     private companion object {

@@ -111,10 +111,11 @@ internal class SendSlots(
         // it.
         val failure = if (completion.isSuccess) null else failureOf(number, completion)
         freed(count)
-        when (waiter) {
-            null -> return
-            is Glance -> waiter.end(this, number, failure)
-            else -> resume(waiter, failure)
+        // No `when` here: the compiler makes a dynamic call of it, which the JIT does not always see through.
+        if (waiter is Glance) {
+            waiter.end(this, number, failure)
+        } else if (waiter != null) {
+            resume(waiter, failure)
         }
     }
 
@@ -152,6 +153,12 @@ internal class SendSlots(
             waiters.getAndSet(slot, null)?.let { unpin(slot, it) }
         }
         val slot = head++ and mask
+        val waiter = waiters.getAcquire(slot)
+        if (waiter is Glance && pins[slot] == null) {
+            // An ordinary store: another thread that takes out a glance without a pin changes nothing.
+            waiters.setRelease(slot, null)
+            return waiter
+        }
         return waiters.getAndSet(slot, null)?.also { unpin(slot, it) }
     }
 
@@ -160,9 +167,10 @@ internal class SendSlots(
         waiter: Any,
         failure: Throwable?,
     ) {
-        when (waiter) {
-            is AtomicWaiter -> waiter.resume(failure)
-            is CancellableContinuation<*> -> resumeUnit(waiter as CancellableContinuation<Unit>, failure)
+        if (waiter is CancellableContinuation<*>) {
+            resumeUnit(waiter as CancellableContinuation<Unit>, failure)
+        } else if (waiter is AtomicWaiter) {
+            waiter.resume(failure)
         }
     }
 
@@ -177,10 +185,8 @@ internal class SendSlots(
         slot: Int,
         waiter: Any,
     ) {
-        when (val pin = if (waiter is Kept) waiter.pin else pins[slot]) {
-            is RegisteredBuffer -> pin.unpin()
-            is List<*> -> pin.forEach { (it as RegisteredBuffer).unpin() }
-        }
+        val pin = (if (waiter is Kept) waiter.pin else pins[slot]) ?: return
+        if (pin is RegisteredBuffer) pin.unpin() else (pin as List<*>).forEach { (it as RegisteredBuffer).unpin() }
         pins[slot] = null
     }
 

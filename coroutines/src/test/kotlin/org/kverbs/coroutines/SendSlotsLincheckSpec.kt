@@ -30,10 +30,13 @@ class SendSlotsUnderLincheck {
         suspendCancellableCoroutine<Unit> { post(it) }
     }
 
-    private fun post(waiter: Any): Int =
+    private fun post(
+        waiter: Any,
+        pin: Pin? = this.pin,
+    ): Int =
         synchronized(posting) {
             check(!ended) { "ended" }
-            pin.pin()
+            pin?.pin()
             val number = slots.next()
             if (waiter is Glance) waiter.begin(slots, number)
             slots.put(0, waiter, OPCODE, pin)
@@ -44,9 +47,15 @@ class SendSlotsUnderLincheck {
 
     /** Posts as a coroutine of the polling thread does: it looks once for the completion, and waits only then. */
     @Operation(nonParallelGroup = "poller", promptCancellation = true)
-    suspend fun postAndLook() {
+    suspend fun postAndLook() = postAndLook(pin)
+
+    /** Does the same for memory that is not pinned, where the slot is emptied by an ordinary store. */
+    @Operation(nonParallelGroup = "poller", promptCancellation = true)
+    suspend fun postUnpinnedAndLook() = postAndLook(null)
+
+    private suspend fun postAndLook(pin: Pin?) {
         credits.acquire(1)
-        val number = post(glance)
+        val number = post(glance, pin)
         complete()
         if (glance.isDone) return
         suspendCancellableCoroutine<Unit> {
