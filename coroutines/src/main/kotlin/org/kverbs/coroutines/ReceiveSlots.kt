@@ -375,7 +375,8 @@ internal class ReceiveSlots(
     override fun toString(): String =
         synchronized(lock) {
             "${slots.size - free.size} receives posted, $loose of them for any receiver, " +
-                "${receivers.size} receivers, ${waiting.size} that wait for room, ${unclaimed.size} messages of $arrivals"
+                "${receivers.size} receivers, ${waiting.size} that wait for room, " +
+                "${unclaimed.size} messages of $arrivals"
         }
 
     private companion object {
