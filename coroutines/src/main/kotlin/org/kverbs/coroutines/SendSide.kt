@@ -86,7 +86,7 @@ internal class SendSide(
     ) {
         // Only tail calls: a suspend function that goes on after a call allocates an object each time.
         val isPolling = dispatcher.isPolling
-        if (isPolling && kept.tryTake() || credits.tryAcquire(1)) {
+        if ((isPolling && kept.tryTake()) || credits.tryAcquire(1)) {
             val glance = if (isPolling && isWorthALook()) dispatcher.loop.glance() else null
             return start(glance, operation, local, pin, address, rkey, immediate, to, srq)
         }
