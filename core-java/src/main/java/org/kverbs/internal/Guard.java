@@ -20,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A waiting thread spins for a short time, then yields, then parks until a leaving thread wakes it. The store is no
  * fence, so a leaving thread can miss a thread that parks at the same moment. Therefore a parked thread also checks by
  * itself, after 50 us and then at growing intervals of at most one millisecond.
+ *
+ * <p>A stack that overflows within an entry or an exit can leave the guard taken for ever, which a monitor would not.
  */
 public final class Guard {
 

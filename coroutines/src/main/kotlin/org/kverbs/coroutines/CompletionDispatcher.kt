@@ -237,6 +237,8 @@ public class CompletionDispatcher internal constructor(
         try {
             return block()
         } finally {
+            // A block whose calls all found their completion at once has made no round.
+            loop.endRound()
             leave()
         }
     }

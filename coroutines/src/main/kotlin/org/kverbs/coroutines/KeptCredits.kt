@@ -12,7 +12,7 @@ internal class KeptCredits(
 ) {
     private val kept = AtomicInteger()
 
-    /** True from the first credit that is kept in a round until [giveBack]. */
+    /** True from the first credit that is kept in a round until [endRound]. */
     private var isNoted = false
 
     /** Number of kept credits. Any thread can read it. */

@@ -115,10 +115,14 @@ internal class PollLoop(
         keeping.add(credits)
     }
 
-    private fun endRound() {
+    /** Releases the credits that this thread keeps: it ends a round, or polls no more. */
+    fun endRound() {
         // A caller that gets a credit can run here, and post and look: the list can grow meanwhile.
         var i = 0
-        while (i < keeping.size) keeping[i++].endRound()
+        while (i < keeping.size) {
+            val kept = keeping[i++]
+            waking { kept.endRound() }
+        }
         keeping.clear()
     }
 

@@ -40,10 +40,13 @@ internal class SendSide(
     private val kept = KeptCredits(credits)
 
     val stats: AsyncQueuePairStats
-        get() = AsyncQueuePairStats(capacity, capacity - credits.available - kept.count, credits.waitingCount)
+        get() = AsyncQueuePairStats(capacity, pending, credits.waitingCount)
 
-    /** Number of requests posted so far; it wraps around. */
-    val posted: Int get() = locked { slots.next() }
+    // The polling thread can take and keep a credit between the two reads.
+    private val pending: Int get() = maxOf(0, capacity - credits.available - kept.count)
+
+    /** Number of requests posted so far, or a moment ago; it wraps around. */
+    val posted: Int get() = slots.next()
 
     // Both are used under the lock.
     private val single = SendRequests()

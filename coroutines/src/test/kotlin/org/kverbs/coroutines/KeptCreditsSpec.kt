@@ -98,6 +98,19 @@ class KeptCreditsSpec :
             }
         }
 
+        test("should leave no entry with a thread that polls no more") {
+            TwoEnds(settings = { maxSendWr(2) }, dispatcher = { callerPolls() }).use { ends ->
+                ends.client.dispatcher.run { repeat(5) { ends.writeOne() } }
+                coroutineScope {
+                    // Posted at once, although nobody polls for its completion.
+                    val other = launch(Dispatchers.Default, CoroutineStart.UNDISPATCHED) { ends.writeOne() }
+                    ends.client.qp.stats.waiting shouldBe 0
+                    ends.client.qp.stats.pending shouldBe 1
+                    ends.client.dispatcher.run { other.join() }
+                }
+            }
+        }
+
         test("should serve lists and atomics that need all entries after writes that kept some") {
             TwoEnds(settings = { maxSendWr(4) }, dispatcher = { callerPolls() }).use { ends ->
                 val remote = ends.server.region.remote()

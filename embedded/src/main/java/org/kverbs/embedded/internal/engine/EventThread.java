@@ -82,7 +82,8 @@ final class EventThread {
             }
             engine.carryOut(event);
             engine.copies().makeAll();
-            if (engine.isTurn(event)) {
+            // The lock was free during a copy, so that the engine can have been closed.
+            if (closed || engine.isTurn(event)) {
                 break;
             }
         }

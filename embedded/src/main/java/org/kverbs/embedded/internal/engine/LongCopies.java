@@ -25,6 +25,7 @@ public final class LongCopies {
     /** Whether copies wait: each call asks, and nearly always there are none. */
     private boolean isLeft;
     private final List<LongCopy> running = new ArrayList<>();
+    private long made;
 
     LongCopies(Engine engine, ReentrantLock lock, Entrance entrance) {
         this.engine = engine;
@@ -38,6 +39,11 @@ public final class LongCopies {
      */
     public boolean arePossible() {
         return !engine.isVirtual() && Entrance.HAS_OTHERS;
+    }
+
+    /** Returns the number of copies that were made whole without the lock. */
+    public long made() {
+        return made;
     }
 
     /** Queues a copy, which is made before the thread that leaves the engine next has left it. */
@@ -72,25 +78,29 @@ public final class LongCopies {
         lock.unlock();
         try {
             Memory.copy(copy.from, copy.to, copy.bytes);
+            Memory.throwPending();
             done = true;
-        } catch (InternalError e) {
-            done = false; // the memory is that of a file that shrank: the device finds that out with the lock held
+        } catch (Throwable e) {
+            // Such as the error of a file that shrank. The bytes are copied once more with the lock held, where the
+            // device handles what is thrown.
+            done = false;
         } finally {
             copy.busy = false;
             entrance.enter();
             running.remove(copy);
         }
-        return done && !copy.isSpoiled;
-    }
-
-    /** Has the copies that are being made repeated with the lock held: a region lies elsewhere from now on. */
-    public void spoil() {
-        running.forEach(copy -> copy.isSpoiled = true);
+        if (!done || copy.isSpoiled) {
+            return false;
+        }
+        made++;
+        return true;
     }
 
     /**
-     * Waits for the copies that are being made. Called before anything ends that a copy may use: a region, a queue
-     * pair, or the device's hold on the buffers of posted requests.
+     * Waits for the copies that are being made, and has their bytes copied once more with the lock held: what the caller
+     * changes can make them wrong. Called before anything ends or moves that a copy may use: a region, a queue pair, or
+     * the device's hold on the buffers of posted requests. A thread whose copy has just ended may have to wait for the
+     * lock until the caller has made its change.
      */
     // The yield only offers the processor, nothing relies on it.
     @SuppressWarnings("ThreadPriorityCheck")
@@ -104,6 +114,7 @@ public final class LongCopies {
                     Thread.yield();
                 }
             }
+            copy.isSpoiled = true;
         }
     }
 }

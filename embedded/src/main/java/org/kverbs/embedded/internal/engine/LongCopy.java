@@ -14,7 +14,7 @@ public abstract class LongCopy {
 
     /** True while a thread copies. Set with the lock held, and cleared without it. */
     volatile boolean busy;
-    /** True if the memory may lie elsewhere since the copy began. */
+    /** True if a verb may have changed what the copy used since it began. */
     boolean isSpoiled;
 
     /** Checks anew what the copy needs, and finds the memory. Returns false if there is nothing to copy any more. */

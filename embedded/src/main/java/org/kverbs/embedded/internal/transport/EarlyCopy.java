@@ -61,11 +61,6 @@ final class EarlyCopy extends LongCopy {
                 && qp.hca.link.carriesWholeMessages();
     }
 
-    /** Tells whether the queue pair goes on after a copy, within a step of the requester. */
-    boolean goesOn() {
-        return isTried;
-    }
-
     /** Forgets the copy for the next packet: the queue pair is reset, fails, or leaves its peer. */
     void cancel() {
         isStale = true;

@@ -40,8 +40,8 @@ final class Requester {
     private @Nullable PeerWindow window;
     /** The packets in flight, as counted by the window. */
     private int onTheWay;
-    /** The bytes left in this step. */
-    private long left;
+    /** The bytes left in this step, which ends with the last request or with a rest. */
+    private long left = STEP;
     /** True if the next step waits until other threads had the device. */
     private boolean rests;
 
@@ -49,6 +49,7 @@ final class Requester {
         @Override
         protected void run() {
             rests = false;
+            left = STEP;
             qp.hca.engine.ready(qp);
         }
     };
@@ -148,10 +149,14 @@ final class Requester {
 
     /** Sends what the window permits; from memory to memory no more than one step. */
     void run() {
-        SendQueue sends = qp.sends;
-        if (!early.goesOn()) {
+        sendStep();
+        if (qp.sends.cursor() == qp.sends.size()) {
             left = STEP;
         }
+    }
+
+    private void sendStep() {
+        SendQueue sends = qp.sends;
         while (sends.cursor() < sends.size() && qp.maySend() && window != null && !rests) {
             SendWqe wqe = sends.get(sends.cursor());
             if (wqe.hasFailed() || !wqe.started && qp.state == IbvQpState.IBV_QPS_SQD) {

@@ -176,7 +176,6 @@ final class MemoryVerbs {
             return refusal;
         }
         changed(region);
-        hca.engine.copies().spoil();
         if (domain != null) {
             region.pd.users--;
             domain.users++;

@@ -118,8 +118,8 @@ class LongCopiesSpec :
             beside shouldBe (2 to -1L)
         }
 
-        test("should not count a copy whose memory has moved meanwhile") {
-            val seen = generateSequence { during { it.copies().spoil() } }.take(ROUNDS).firstOrNull { it.size == 2 }
+        test("should not count a copy that ended, or was waited for, before a verb that can make its bytes wrong") {
+            val seen = generateSequence { during { it.copies().await() } }.take(ROUNDS).firstOrNull { it.size == 2 }
             seen shouldBe listOf("begin", "end false")
         }
     })
