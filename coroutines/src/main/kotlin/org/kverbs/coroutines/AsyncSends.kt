@@ -221,7 +221,8 @@ public suspend fun AsyncQueuePair<ReceiveVerbs>.receive(into: RegisteredBuffer):
  *
  * The device writes the message [into] the memory without a copy. Therefore this receive gets the message of its own
  * request and no other, even if the receive before it was cancelled. If this receive is cancelled, its message goes to
- * the caller of `receive` that has waited longest, or to the next receive.
+ * the caller of `receive` that has waited longest, or to the next receive. If the message can come at the moment of the
+ * cancellation, call `join` after `cancel`: then `isCancelled` tells whether this receive has the message.
  *
  * @throws IllegalStateException if the receive queue is full: this function does not wait
  * @throws org.kverbs.WorkRequestException if the device refuses the receive

@@ -116,7 +116,10 @@ internal class ReceiveSide(
         var slot: ReceiveSlot? = null
         while (slot == null) {
             if (slots.tryJoin(receive, receive.memory.length())) {
-                receive.message.invokeOnCompletion { receive.pin?.unpin() }
+                receive.message.invokeOnCompletion {
+                    slots.ended(receive, it)
+                    receive.release()
+                }
                 return
             }
             var refusal: Refusal? = null
@@ -130,8 +133,11 @@ internal class ReceiveSide(
             if (slot == null && slots.isFull()) refuse()
         }
         val posted = slot
-        // Called for every end. After the request has completed this does nothing.
-        receive.message.invokeOnCompletion { slots.desert(posted, receive.message) }
+        // Called for every end. After the request has completed, desert does nothing.
+        receive.message.invokeOnCompletion {
+            slots.desert(posted, receive)
+            slots.ended(receive, it)
+        }
     }
 
     private fun checkCapacity() =

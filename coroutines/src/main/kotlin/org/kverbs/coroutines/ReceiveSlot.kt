@@ -1,6 +1,5 @@
 package org.kverbs.coroutines
 
-import kotlinx.coroutines.CompletableDeferred
 import org.kverbs.MemorySlice
 
 /** One receive request of [ReceiveSlots], whose lock guards it. */
@@ -20,5 +19,5 @@ internal class ReceiveSlot(
      * The receive that owns the memory and alone gets its message; null if the message goes to the receiver that has
      * waited longest.
      */
-    var owner: CompletableDeferred<Received>? = null
+    var owner: PostedReceive? = null
 }

@@ -1,7 +1,6 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
-import kotlinx.coroutines.CompletableDeferred
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionOpcode
 import kotlin.coroutines.CoroutineContext
@@ -119,8 +118,8 @@ internal class ReceiveSlots(
             if (waiting.isNotEmpty() || free.isEmpty()) return null
             free.removeFirst().also {
                 it.memory = receive.memory
-                it.keeper = receive.pin
-                it.owner = receive.message
+                it.keeper = receive.keeper
+                it.owner = receive
             }
         }
 
@@ -208,10 +207,10 @@ internal class ReceiveSlots(
     /** Gives up a posted receive for its caller. The request goes on, for the receiver that has waited longest. */
     fun desert(
         slot: ReceiveSlot,
-        message: CompletableDeferred<Received>,
+        receive: PostedReceive,
     ) {
         synchronized(lock) {
-            if (slot.owner !== message) return
+            if (slot.owner !== receive) return
             slot.owner = null
             loose++
         }
@@ -226,11 +225,13 @@ internal class ReceiveSlots(
         val failure = if (completion.isSuccess) null else failures.of(completion, WorkCompletionOpcode.RECV.code())
         val message = if (failure == null) Received(completion) else null
         val keeper: Any?
+        val owner: PostedReceive?
         val receiver: Any?
         synchronized(lock) {
             val posted = slot.memory ?: return
             keeper = slot.keeper
-            receiver = slot.owner ?: nextReceiver()
+            owner = slot.owner
+            receiver = owner ?: nextReceiver()
             message?.arrive(posted, keeper, arrivals++)
             release(slot)
             if (receiver == null && message != null) unclaimed.addLast(message)
@@ -238,6 +239,8 @@ internal class ReceiveSlots(
         if (message == null) {
             memory.letGo(keeper)
             if (receiver != null) end(receiver, checkNotNull(failure))
+        } else if (owner != null) {
+            give(message, owner)
         } else if (receiver != null) {
             hand(message, receiver)
         }
@@ -264,8 +267,7 @@ internal class ReceiveSlots(
     ) {
         when (receiver) {
             is CancellableContinuation<*> -> resume(receiver as CancellableContinuation<Received>, message)
-            is PostedReceive -> handCopy(message, receiver)
-            else -> complete(receiver as CompletableDeferred<Received>, message)
+            else -> handCopy(message, receiver as PostedReceive)
         }
     }
 
@@ -280,20 +282,44 @@ internal class ReceiveSlots(
         message: Received,
         receive: PostedReceive,
     ) {
-        try {
-            memory.bring(message, receive.memory)
-        } catch (e: RuntimeException) {
+        // A receive that is cancelled during the copy keeps its buffer until the copy is done.
+        if (!receive.tryUse()) return putBack(message)
+        val failure =
+            try {
+                memory.bring(message, receive.memory)
+                null
+            } catch (e: RuntimeException) {
+                e
+            } finally {
+                receive.release()
+            }
+        if (failure == null) {
+            give(message, receive)
+        } else if (receive.message.fail(failure)) {
             memory.settle(message)
-            receive.message.fail(e)
-            return
+        } else {
+            putBack(message) // the caller was cancelled before, perhaps closed its memory, and hears of no failure
         }
-        complete(receive.message, message)
     }
 
-    private fun complete(
-        receive: CompletableDeferred<Received>,
+    private fun give(
         message: Received,
-    ): Unit = if (receive.wake(message)) memory.settle(message) else putBack(message)
+        receive: PostedReceive,
+    ) {
+        if (!receive.give(message)) receive.takeGiven()?.let(::putBack)
+    }
+
+    /**
+     * Decides what becomes of the message that a posted receive was given, if any: a receive that ended otherwise
+     * leaves it to the next one. Called once when the receive has ended.
+     */
+    fun ended(
+        receive: PostedReceive,
+        cause: Throwable?,
+    ) {
+        val message = receive.takeGiven() ?: return
+        if (cause == null) memory.settle(message) else putBack(message)
+    }
 
     /**
      * Gives a message to the receiver that has waited longest, or keeps it for the next one, ahead of all later
@@ -325,12 +351,12 @@ internal class ReceiveSlots(
     fun end(
         receiver: Any,
         cause: Throwable,
-    ): Unit =
+    ) {
         when (receiver) {
             is CancellableContinuation<*> -> receiver.fail(cause)
-            is PostedReceive -> receiver.message.fail(cause)
-            else -> (receiver as CompletableDeferred<*>).fail(cause)
+            else -> (receiver as PostedReceive).message.fail(cause)
         }
+    }
 
     /** Ends all waits with [cause], as no completion comes any more. */
     fun fail(cause: Throwable) {
@@ -374,9 +400,8 @@ internal class ReceiveSlots(
     /** Shows the numbers of requests under way, of receivers, and of messages that nobody took. */
     override fun toString(): String =
         synchronized(lock) {
-            "${slots.size - free.size} receives posted, $loose of them for any receiver, " +
-                "${receivers.size} receivers, ${waiting.size} that wait for room, " +
-                "${unclaimed.size} messages of $arrivals"
+            "${slots.size - free.size} receives posted, $loose of them for any receiver, ${receivers.size} " +
+                "receivers, ${waiting.size} that wait for room, ${unclaimed.size} messages of $arrivals"
         }
 
     private companion object {

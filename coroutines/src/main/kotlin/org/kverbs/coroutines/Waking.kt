@@ -34,12 +34,17 @@ internal fun CancellableContinuation<*>.fail(cause: Throwable) {
     waking { resumeWithException(cause.calledBy(this)) }
 }
 
-/** Completes with an exception of its own made from [cause]. */
-internal fun CompletableDeferred<*>.fail(cause: Throwable) {
-    waking { completeExceptionally(cause.calledBy(null)) }
+/** Completes with an exception of its own made from [cause]; false if it had ended before. */
+internal fun CompletableDeferred<*>.fail(cause: Throwable): Boolean {
+    var isTaken = true
+    waking { isTaken = completeExceptionally(cause.calledBy(null)) }
+    return isTaken
 }
 
-/** Completes with a value; false if it was cancelled before. */
+/**
+ * Completes with a value; false if it was cancelled before. A cancellation at the same time can win all the same, so
+ * true does not mean that anybody gets the value of a deferred that others can cancel.
+ */
 internal fun <T> CompletableDeferred<T>.wake(value: T): Boolean {
     var isTaken = true
     waking { isTaken = complete(value) }

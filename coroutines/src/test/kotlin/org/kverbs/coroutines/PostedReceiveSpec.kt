@@ -9,16 +9,32 @@ import io.kotest.matchers.string.shouldContain
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CoroutineStart.LAZY
 import kotlinx.coroutines.CoroutineStart.UNDISPATCHED
+import kotlinx.coroutines.Deferred
+import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.async
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
+import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.coroutines.yield
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.dsl.MiB
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.get
+import org.kverbs.dsl.memoryRegion
+import java.lang.foreign.ValueLayout.JAVA_BYTE
+import java.lang.invoke.VarHandle
 import java.util.concurrent.FutureTask
+import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.atomic.AtomicReference
+import kotlin.concurrent.thread
+import kotlin.random.Random
+
+private const val ROUNDS = 30_000
+private const val SPINS = 200
+private val LONG = 8.MiB
 
 class PostedReceiveSpec :
     FunSpec({
@@ -138,6 +154,114 @@ class PostedReceiveSpec :
                 ends.server.qp.postReceive(ends.server.region[128, 64]).await().length shouldBe 4
                 ends.server.textAt(128, 4) shouldBe "left"
             }
+        }
+
+        test("should leave its message to the next receive if it is cancelled after it was given the message") {
+            for (joins in listOf(false, true)) {
+                TwoEnds().use { ends ->
+                    if (joins) ends.server.qp.postReceive(ends.server.region[0, 64]).cancel()
+                    val (posted, next) = List(2) { ends.server.qp.postReceive(ends.server.region[(it + 1) * 64L, 64]) }
+                    Job(posted) // a child: while it runs, the receive has its message and is not complete
+                    for (word in listOf("left", "taken")) ends.client.qp.send(ends.client.text(word))
+                    next.await().length shouldBe 5 // so the first message was given, too
+                    posted.cancel()
+                    shouldThrow<CancellationException> { posted.await() }
+                    withTimeoutOrNull(10_000) { ends.server.qp.receive(ends.server.region[256, 64]) }?.length shouldBe 4
+                    ends.server.textAt(256, 4) shouldBe "left"
+                }
+            }
+        }
+
+        test("should have its message or leave it to the next receive, whoever comes first: message or cancellation") {
+            TwoEnds().use { ends ->
+                val requests = ArrayDeque<Long>()
+                val dispatcher = ends.server.dispatcher
+                val side =
+                    ReceiveSide(dispatcher, dispatcher.reserve(2), 2, Failures(), ends.server.pd) { id, _ ->
+                        requests.addLast(id)
+                    }
+                val cancelled = AtomicReference<Deferred<*>>()
+                // Both threads spin, because the moment in question is short.
+                val cancels = AtomicInteger()
+                val rounds = AtomicInteger()
+                val cancelling =
+                    thread {
+                        repeat(ROUNDS) {
+                            while (rounds.get() <= it) Thread.onSpinWait()
+                            repeat(Random.nextInt(SPINS)) { Thread.onSpinWait() }
+                            cancelled.get().cancel()
+                            cancels.incrementAndGet()
+                        }
+                    }
+                var lost = 0
+                repeat(ROUNDS) {
+                    val receive = side.post(ends.server.region[0, 64], null)
+                    cancelled.set(receive)
+                    rounds.incrementAndGet()
+                    side.complete(requests.removeFirst().toInt(), Completions.all[0])
+                    while (cancels.get() <= it) Thread.onSpinWait()
+                    if (receive.isCancelled) {
+                        val next = side.post(ends.server.region[64, 64], null)
+                        if (!next.isCompleted) {
+                            lost++
+                            side.complete(requests.removeFirst().toInt(), Completions.all[1])
+                        }
+                    }
+                }
+                cancelling.join()
+                side.end(IllegalStateException("closed"))
+                lost shouldBe 0
+            }
+        }
+
+        test("should not write into its buffer any more when the buffer has a new owner") {
+            TwoEnds().use { ends ->
+                val pool =
+                    ends.server.pd.bufferPool {
+                        maxBytes(4 * LONG)
+                        slabSize(LONG)
+                        maxBufferSize(LONG)
+                    }
+                val message = ends.client.pd.memoryRegion(LONG, AccessFlag.LOCAL_WRITE)
+                message.memory().fill(1)
+                repeat(20) {
+                    val first = pool.take(LONG)
+                    ends.server.qp.postReceive(first).cancel()
+                    val buffer = pool.take(LONG)
+                    buffer.memory.fill(0)
+                    val joined = ends.server.qp.postReceive(buffer)
+                    coroutineScope {
+                        launch { ends.client.qp.send(message.slice()) }
+                        val memory = buffer.memory
+                        withContext(Dispatchers.IO) {
+                            while (memory.get(JAVA_BYTE, 0) == 0.toByte()) VarHandle.acquireFence()
+                        }
+                        // Its copy has begun.
+                        joined.cancel()
+                        buffer.close()
+                        pool.take(LONG).use { next ->
+                            val before = next.memory.get(JAVA_BYTE, LONG - 1)
+                            joined.join()
+                            if (joined.isCancelled) ends.server.qp.receive(first).length shouldBe LONG
+                            next.memory.get(JAVA_BYTE, LONG - 1) shouldBe before
+                        }
+                    }
+                    first.close()
+                    while (pool.taken != 0) yield()
+                }
+            }
+        }
+
+        test("should keep a buffer until the receive and a copy into it have ended") {
+            val pin = Pin()
+            val receive = PostedReceive(Completions.memory, pin)
+            pin.pin()
+            receive.tryUse() shouldBe true
+            receive.release()
+            pin.held shouldBe 1
+            receive.release()
+            pin.held shouldBe 0
+            receive.tryUse() shouldBe false
         }
 
         test("should stay posted when the caller that awaits it gives up") {

@@ -67,10 +67,11 @@ class StormAftermath(
         val lost = from.acknowledged - from.delivered
         if (lost.isNotEmpty()) {
             ledger.violation(
-                "${lost.size} of ${from.sent.size} messages were acknowledged and never came, such as " +
-                    "${StormId(lost.first())}; ${from.delivered.size} came; $number receives after the storm; " +
-                    "${to.qp.receives} in ${to.qp.queuePair.state()}, the sender in ${from.qp.queuePair.state()}, " +
-                    "${to.node.pool}, ${to.node.dispatcher.stats}" + storm.dump(),
+                "${from.sent.size} sent, ${from.acknowledged.size} acknowledged, ${from.delivered.size} delivered: " +
+                    "${lost.size} messages were acknowledged and never came, such as ${StormId(lost.first())}; " +
+                    "$number receives after the storm; ${to.qp.receives} in ${to.qp.queuePair.state()}, " +
+                    "the sender in ${from.qp.queuePair.state()}, ${to.node.pool}, " +
+                    "${to.node.dispatcher.stats}" + storm.dump(),
             )
         }
         return true

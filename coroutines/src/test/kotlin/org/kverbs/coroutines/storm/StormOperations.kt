@@ -2,7 +2,9 @@ package org.kverbs.coroutines.storm
 
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.ExperimentalCoroutinesApi
+import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.delay
+import kotlinx.coroutines.withContext
 import kotlinx.coroutines.yield
 import org.kverbs.MemorySlice
 import org.kverbs.coroutines.Received
@@ -104,6 +106,7 @@ class StormOperations(
                 posted.await()
             } catch (e: CancellationException) {
                 posted.cancel()
+                withContext(NonCancellable) { posted.join() } // another thread can be completing it
                 if (!posted.isCancelled) took(posted.getCompleted(), buffer, id)
                 throw e
             }

@@ -2,7 +2,8 @@ package org.kverbs.coroutines.storm
 
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CoroutineStart
-import kotlinx.coroutines.async
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.launch
 import kotlinx.coroutines.supervisorScope
 import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.coroutines.yield
@@ -121,13 +122,14 @@ class StormWorker(
     private suspend fun cancelled(operation: suspend () -> Unit): Boolean =
         supervisorScope {
             val start = if (random.nextBoolean()) CoroutineStart.UNDISPATCHED else CoroutineStart.DEFAULT
-            val result = async(start = start) { runCatching { operation() } }
+            // Not the coroutine's own result, which is lost when it was cancelled: a failure must not be.
+            var result: Result<Unit>? = null
+            val job = launch(start = start) { result = runCatching { operation() } }
             repeat(random.nextInt(4)) { yield() }
-            result.cancel()
-            result.join()
-            val failure = if (result.isCancelled) null else result.await().exceptionOrNull()
+            job.cancelAndJoin()
+            val failure = result?.exceptionOrNull()
             if (failure != null && failure !is CancellationException) throw failure
-            !result.isCancelled && failure == null
+            result?.isSuccess == true
         }
 
     /** Records a failure. A failure that a broken link cannot cause is a violation. */
