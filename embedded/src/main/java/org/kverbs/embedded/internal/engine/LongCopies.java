@@ -98,9 +98,9 @@ public final class LongCopies {
 
     /**
      * Waits for the copies that are being made, and has their bytes copied once more with the lock held: what the
-     * caller changes can make them wrong. Called before anything ends or moves that a copy may use: a region, a queue pair, or
-     * the device's hold on the buffers of posted requests. A thread whose copy has just ended may have to wait for the
-     * lock until the caller has made its change.
+     * caller changes can make them wrong. Called before anything ends or moves that a copy may use: a region, a queue
+     * pair, or the device's hold on the buffers of posted requests. A thread whose copy has just ended may have to wait
+     * for the lock until the caller has made its change.
      */
     // The yield only offers the processor, nothing relies on it.
     @SuppressWarnings("ThreadPriorityCheck")
