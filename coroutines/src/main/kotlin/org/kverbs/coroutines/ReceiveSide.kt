@@ -117,8 +117,11 @@ internal class ReceiveSide(
         while (slot == null) {
             if (slots.tryJoin(receive, receive.memory.length())) {
                 receive.message.invokeOnCompletion {
-                    slots.ended(receive, it)
-                    receive.release()
+                    try {
+                        slots.ended(receive, it)
+                    } finally {
+                        receive.release()
+                    }
                 }
                 return
             }

@@ -288,7 +288,8 @@ internal class ReceiveSlots(
             try {
                 memory.bring(message, receive.memory)
                 null
-            } catch (e: RuntimeException) {
+            } catch (e: Throwable) {
+                // An error, too, as that of a mapped file that has shrunk: the receive must end.
                 e
             } finally {
                 receive.release()

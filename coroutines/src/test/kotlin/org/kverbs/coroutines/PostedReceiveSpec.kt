@@ -15,8 +15,10 @@ import kotlinx.coroutines.Job
 import kotlinx.coroutines.async
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
+import kotlinx.coroutines.withTimeout
 import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.coroutines.yield
 import org.kverbs.attributes.AccessFlag
@@ -31,6 +33,7 @@ import java.util.concurrent.atomic.AtomicInteger
 import java.util.concurrent.atomic.AtomicReference
 import kotlin.concurrent.thread
 import kotlin.random.Random
+import kotlin.time.Duration.Companion.seconds
 
 private const val ROUNDS = 30_000
 private const val SPINS = 200
@@ -81,7 +84,8 @@ class PostedReceiveSpec :
                     ReceiveSide(dispatcher, dispatcher.reserve(1), 1, Failures(), ends.server.pd) { _, _ ->
                         // The first receive has the only entry, and the second one waits for the lock.
                         second.start()
-                        while (second.state != Thread.State.BLOCKED) Thread.onSpinWait()
+                        val parked = setOf(Thread.State.WAITING, Thread.State.TIMED_WAITING)
+                        while (second.state !in parked) Thread.sleep(1)
                         first.cancel()
                     }
                 coroutineScope {
@@ -185,12 +189,15 @@ class PostedReceiveSpec :
                 val cancels = AtomicInteger()
                 val rounds = AtomicInteger()
                 val cancelling =
-                    thread {
+                    thread(isDaemon = true) {
                         repeat(ROUNDS) {
                             while (rounds.get() <= it) Thread.onSpinWait()
                             repeat(Random.nextInt(SPINS)) { Thread.onSpinWait() }
-                            cancelled.get().cancel()
-                            cancels.incrementAndGet()
+                            try {
+                                cancelled.get().cancel()
+                            } finally {
+                                cancels.incrementAndGet()
+                            }
                         }
                     }
                 var lost = 0
@@ -234,7 +241,10 @@ class PostedReceiveSpec :
                         launch { ends.client.qp.send(message.slice()) }
                         val memory = buffer.memory
                         withContext(Dispatchers.IO) {
-                            while (memory.get(JAVA_BYTE, 0) == 0.toByte()) VarHandle.acquireFence()
+                            while (memory.get(JAVA_BYTE, 0) == 0.toByte()) {
+                                ensureActive()
+                                VarHandle.acquireFence()
+                            }
                         }
                         // Its copy has begun.
                         joined.cancel()
@@ -247,7 +257,7 @@ class PostedReceiveSpec :
                         }
                     }
                     first.close()
-                    while (pool.taken != 0) yield()
+                    withTimeout(30.seconds) { while (pool.taken != 0) yield() }
                 }
             }
         }

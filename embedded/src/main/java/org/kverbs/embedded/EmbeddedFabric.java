@@ -40,7 +40,7 @@ import org.kverbs.spi.VerbsProvider;
  */
 public final class EmbeddedFabric implements AutoCloseable {
 
-    final Engine engine;
+    private final Engine engine;
     private final LockedCalls calls;
     private final InProcessNetwork network;
     private final @Nullable VirtualClock clock;

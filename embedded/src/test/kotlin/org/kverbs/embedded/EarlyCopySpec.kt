@@ -166,7 +166,7 @@ class EarlyCopySpec :
                             )
                         }
                     rounds.forEach { it.get(2, TimeUnit.HOURS) shouldBeGreaterThan 0 }
-                    val copies = fabric.engine.copies()
+                    val copies = fabric.engine().copies()
                     println("storm of $kind: storm.seed=$seed, ${workers.map { it.cuts }}, ${copies.made()} copies")
                     if (copies.arePossible()) copies.made() shouldBeGreaterThan 0
                     workers.forEach(Worker::close)

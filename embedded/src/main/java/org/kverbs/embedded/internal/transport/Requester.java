@@ -150,7 +150,8 @@ final class Requester {
     /** Sends what the window permits; from memory to memory no more than one step. */
     void run() {
         sendStep();
-        if (qp.sends.cursor() == qp.sends.size()) {
+        // A limited rate gives the device away between packets.
+        if (qp.sends.cursor() == qp.sends.size() || qp.pacer.isHolding()) {
             left = STEP;
         }
     }
