@@ -126,6 +126,9 @@ public fun <V : Verbs> CompletionDispatcher.qp(
         srq?.side ?: ReceiveSide(this, queue, receiveCount, failures, pd) { id, memory -> qp.postReceive(id, memory) }
     qp.whenClosed {
         val closed = IllegalStateException("${qp.describe()} was closed")
+        // All waits end before any completion is dropped: one of those can hold the cause for the waits behind it.
+        sends.fail(closed)
+        if (srq == null) receives.fail(closed)
         sends.end(closed)
         if (srq == null) receives.end(closed)
     }

@@ -77,6 +77,8 @@ internal class ChannelQueuePair(
 
     /** Ends all waits because the queue pair is gone. */
     fun end(closed: Throwable) {
+        // All waits end before any completion is dropped, which can hold the cause for the waits behind it.
+        listOf(messages, controls, oneSided, async.receives).forEach { it.fail(closed) }
         messages.end(closed)
         controls.end(closed)
         oneSided.end(closed)

@@ -105,11 +105,14 @@ internal class SendSlots(
     ) {
         val count = number - head + 1
         if (count < 1 || count > size) return
-        val waiter = take(number)
-        if (waiter is AtomicWaiter) waiter.take(number and mask)
+        // Before anything else: a buffer that is given back below can resume a coroutine here that takes further
+        // completions, and then the completion is another one. The read shows what the poster noted.
+        waiters.getAcquire(number and mask)
         // Note the failure even without a waiter: a close under way can have ended this wait, but not yet those behind
         // it.
         val failure = if (completion.isSuccess) null else failureOf(number, completion)
+        val waiter = take(number)
+        if (waiter is AtomicWaiter) waiter.take(number and mask)
         freed(count)
         // No `when` here: the compiler makes a dynamic call of it, which the JIT does not always see through.
         if (waiter is Glance) {

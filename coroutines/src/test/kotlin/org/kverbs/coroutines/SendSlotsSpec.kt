@@ -6,7 +6,9 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.async
+import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.launch
 import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.QueuePairInitAttributes
 import org.kverbs.SendRequests
@@ -15,6 +17,7 @@ import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.WorkCompletions
 import org.kverbs.attributes.QueuePairType
+import org.kverbs.dsl.get
 import org.kverbs.dsl.memoryRegion
 import org.kverbs.dsl.openDevice
 
@@ -69,6 +72,42 @@ class SendSlotsSpec :
                 val failure = second.await().shouldBeInstanceOf<WorkCompletionException>()
                 failure.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe
                     WorkCompletionStatus.REM_ACCESS_ERR
+            }
+        }
+
+        test("should know a failure although a coroutine that gets its buffer takes further completions meanwhile") {
+            TwoEnds(dispatcher = { callerPolls() }).use { ends ->
+                val qp = ends.client.qp
+                val here = ends.client.region[0, 8]
+                val there = ends.server.region.remote()
+                val gone = ends.server.pd.memoryRegion(8) { access() }.use { it.remote() }
+                val pool =
+                    ends.client.pd.bufferPool {
+                        maxBytes(4096)
+                        slabSize(4096)
+                        minBufferSize(4096)
+                        maxBufferSize(4096)
+                    }
+                coroutineScope {
+                    val only = pool.take(8)
+                    // Neither thread polls: both requests wait for their completions.
+                    val refused =
+                        launch(start = CoroutineStart.UNDISPATCHED) { only.use { qp.write(it.slice(), to = gone) } }
+                    val flushed =
+                        async(start = CoroutineStart.UNDISPATCHED) {
+                            runCatching { qp.write(here, to = there) }.exceptionOrNull()
+                        }
+                    refused.cancelAndJoin()
+                    val next =
+                        launch(ends.client.dispatcher.coroutineDispatcher) {
+                            pool.take(8).use { runCatching { qp.write(here, to = there) } }
+                        }
+                    ends.client.dispatcher.run { next.join() }
+                    val failure = flushed.await().shouldBeInstanceOf<WorkCompletionException>()
+                    failure.status() shouldBe WorkCompletionStatus.WR_FLUSH_ERR
+                    failure.cause.shouldBeInstanceOf<WorkCompletionException>().status() shouldBe
+                        WorkCompletionStatus.REM_ACCESS_ERR
+                }
             }
         }
     })
