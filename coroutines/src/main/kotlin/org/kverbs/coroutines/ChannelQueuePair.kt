@@ -78,7 +78,7 @@ internal class ChannelQueuePair(
     /** Ends all waits because the queue pair is gone. */
     fun end(closed: Throwable) {
         // All waits end before any completion is dropped, which can hold the cause for the waits behind it.
-        listOf(messages, controls, oneSided, async.receives).forEach { it.fail(closed) }
+        listOfNotNull(messages, controls, oneSided, windows, async.receives).forEach { it.fail(closed) }
         messages.end(closed)
         controls.end(closed)
         oneSided.end(closed)
