@@ -24,6 +24,8 @@ internal abstract class OpenLink(
 
     override fun look(waits: Boolean) = Unit
 
+    override fun catchUp() = true
+
     override fun joinGroup(
         gidHigh: Long,
         gidLow: Long,

@@ -61,6 +61,9 @@ internal open class PeerBench(
     private val payload = Arena.ofAuto().allocate(4096, 8)
     val sent = mutableListOf<Sent>()
 
+    /** Stands for the packets that have arrived and were not taken: see PacketPort.catchUp. */
+    var catchUp: () -> Boolean = { true }
+
     /** The headers of the packets in [sent]. */
     val headers = mutableListOf<Header>()
     val context: Context = Device.of(EmbeddedProvider(), EmbeddedDevice(hca.also { it.connect(Ear(window)) })).open()
@@ -196,6 +199,8 @@ internal open class PeerBench(
     private inner class Ear(
         window: Int,
     ) : OpenLink(window) {
+        override fun catchUp() = this@PeerBench.catchUp()
+
         override fun send(packet: Packet) {
             if (packet.payloadLength > 0) Memory.getByte(packet.payload + packet.payloadLength - 1)
             sent += Sent(packet.opcode, packet.psn, packet.syndrome, packet.payloadLength)

@@ -239,6 +239,11 @@ public final class InProcessNetwork {
         }
 
         @Override
+        public boolean catchUp() {
+            return true;
+        }
+
+        @Override
         public int joinGroup(long gidHigh, long gidLow) {
             return 0;
         }

@@ -69,6 +69,12 @@ public interface PacketPort extends AutoCloseable {
      */
     void look(boolean waits);
 
+    /**
+     * Takes all packets that have arrived, so that a timer does not expire beside the answer that it waits for. Returns
+     * false if some may be left: another thread takes them at the moment, or more and more come.
+     */
+    boolean catchUp();
+
     /** Joins a multicast group. Returns 0 or -errno. */
     int joinGroup(long gidHigh, long gidLow);
 

@@ -1,6 +1,7 @@
 package org.kverbs.embedded.internal.transport;
 
 import org.jspecify.annotations.Nullable;
+import org.kverbs.attributes.QueuePairTimers;
 import org.kverbs.embedded.internal.engine.Event;
 import org.kverbs.embedded.internal.objects.Counter;
 import org.kverbs.embedded.internal.wire.Opcode;
@@ -15,14 +16,11 @@ import org.kverbs.internal.memory.Memory;
  */
 final class Completer {
 
-    /** The RNR timer's 32 codes in nanoseconds (IBA volume 1, table 45). */
-    private static final long[] RNR_NANOS = {
-        655_360_000, 10_000, 20_000, 30_000, 40_000, 60_000, 80_000, 120_000, 160_000, 240_000, 320_000, 480_000,
-                640_000, 960_000,
-        1_280_000, 1_920_000, 2_560_000, 3_840_000, 5_120_000, 7_680_000, 10_240_000, 15_360_000, 20_480_000,
-        30_720_000, 40_960_000,
-        61_440_000, 81_920_000, 122_880_000, 163_840_000, 245_760_000, 327_680_000, 491_520_000
-    };
+    /**
+     * How often a timeout may be put off because packets that have arrived are not taken yet: it may come after up to
+     * four times its interval (IBA volume 1, 9.7.6.1.3).
+     */
+    private static final int MOST_PUT_OFF = 3;
     /** The retry count that means for ever; for RNR only. */
     private static final int FOREVER = 7;
 
@@ -31,6 +29,8 @@ final class Completer {
     private int unacknowledged;
     private int retriesLeft;
     private int rnrRetriesLeft;
+    /** How often the current timeout was put off. */
+    private int putOff;
     /** True if the peer's receive queue was empty and the RNR timer still runs. */
     private boolean isHeldBack;
     /** True if all was sent again since the last progress: a second sign of the same loss has no effect. */
@@ -60,6 +60,7 @@ final class Completer {
     private void refill() {
         retriesLeft = qp.retryCount;
         rnrRetriesLeft = qp.rnrRetry;
+        putOff = 0;
         wentBack = false;
     }
 
@@ -123,7 +124,7 @@ final class Completer {
         // Not from the NAK's PSN on: the answer to an earlier read may be lost.
         qp.requester.goBack(unacknowledged);
         isHeldBack = true;
-        qp.hca.engine.schedule(timer, RNR_NANOS[code]);
+        qp.hca.engine.schedule(timer, QueuePairTimers.rnrTimer(code).toNanos());
     }
 
     private void refused(int psn, int code) {
@@ -172,13 +173,19 @@ final class Completer {
             return;
         }
         int psn = unacknowledged;
-        qp.hca.link.look(true);
+        boolean caughtUp = qp.hca.link.catchUp();
         if (unacknowledged != psn || isHeldBack || qp.state == IbvQpState.IBV_QPS_ERR) {
             return; // an answer had arrived, but no thread had taken it
         }
         if (isPaced()) {
             return; // it was not sent again yet
         }
+        if (!caughtUp && putOff < MOST_PUT_OFF) {
+            putOff++;
+            qp.hca.engine.schedule(timer, timeoutNanos());
+            return;
+        }
+        putOff = 0;
         qp.counters.count(Counter.LOCAL_ACK_TIMEOUT_ERR);
         if (retriesLeft-- <= 0) {
             if (!qp.migration.leavesBrokenPath()) {

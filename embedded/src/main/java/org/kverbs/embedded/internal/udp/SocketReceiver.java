@@ -46,11 +46,12 @@ final class SocketReceiver {
      * Takes packets that have arrived at a socket. There may be more: the caller looks again.
      *
      * @param to the address that the socket is bound to
+     * @return the number of datagrams, each of which can have several packets
      */
-    void take(@Nullable UdpSocket from, Peer to) {
+    int take(@Nullable UdpSocket from, Peer to) {
         int count = from == null ? 0 : receive(from);
         if (count == 0) {
-            return;
+            return 0;
         }
         intact.clear();
         int packets = 0;
@@ -63,6 +64,7 @@ final class SocketReceiver {
         } finally {
             device.engine().leave();
         }
+        return count;
     }
 
     /** Takes datagrams while there is room for the longest. */

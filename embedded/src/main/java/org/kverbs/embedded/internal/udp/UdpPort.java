@@ -28,6 +28,8 @@ public final class UdpPort implements PacketPort {
 
     /** How long the thread sleeps before it checks whether the program still polls continuously, in nanoseconds. */
     private static final long NAP = 100_000;
+    /** How often one call of {@link #catchUp} looks at the socket; each time may bring many packets. */
+    private static final int GOES = 16;
     /** How long the thread sleeps after a failure that no packet caused, in nanoseconds. */
     private static final long RECOVERY = 5_000_000;
 
@@ -177,6 +179,24 @@ public final class UdpPort implements PacketPort {
             polls.end();
         } else if (polls.stop()) {
             LockSupport.unpark(thread);
+        }
+    }
+
+    @Override
+    public boolean catchUp() {
+        if (!receiving.tryLock()) {
+            return false;
+        }
+        try {
+            // Answers come to the device's own address, not to those of its groups.
+            for (int i = 0; i < GOES; i++) {
+                if (receiver.take(socket, self) == 0) {
+                    return true;
+                }
+            }
+            return false;
+        } finally {
+            receiving.unlock();
         }
     }
 

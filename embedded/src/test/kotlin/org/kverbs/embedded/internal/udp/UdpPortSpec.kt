@@ -1,6 +1,7 @@
 package org.kverbs.embedded.internal.udp
 
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import org.kverbs.embedded.internal.engine.Engine
 import org.kverbs.embedded.internal.transport.Gsi
@@ -18,9 +19,10 @@ private class Node(
     val engine = Engine(false)
     val gids = UdpPort.gids(address)
     private val hca = Hca("udp$host", 1, engine, gids, 4096, Random(1))
+    val port = UdpPort(hca, address, true)
 
     init {
-        hca.connect(UdpPort(hca, address, true))
+        hca.connect(port)
         locked { gsi -> gsi.open() shouldBe 0 }
     }
 
@@ -39,6 +41,12 @@ private class Node(
     }
 }
 
+/** Tells whether a thread of a port waits for the lock of its device to deliver packets. */
+private fun isDelivering() =
+    Thread.getAllStackTraces().any { (thread, frames) ->
+        thread.state == Thread.State.WAITING && frames.any { it.className == SocketReceiver::class.java.name }
+    }
+
 class UdpPortSpec :
     FunSpec({
         test("should go on receiving after a datagram caused an exception, even if the handler throws, too") {
@@ -56,6 +64,51 @@ class UdpPortSpec :
                         sender.locked { it.send(ByteArray(Gsi.MAD), 0, receiver.gids.high(0), receiver.gids.low(0)) }
                         arrived.tryAcquire(20, TimeUnit.SECONDS) shouldBe true
                     }
+                }
+            }
+        }
+
+        fun Node.sendTo(
+            other: Node,
+            count: Int,
+        ) = locked { gsi -> repeat(count) { gsi.send(ByteArray(Gsi.MAD), 0, other.gids.high(0), other.gids.low(0)) } }
+
+        test("should have taken every packet when it has caught up") {
+            Node(1).use { sender ->
+                Node(2).use { receiver ->
+                    val arrived = Semaphore(0)
+                    receiver.locked { gsi -> gsi.serve { _, _ -> arrived.release() } }
+                    var caughtUp = 0
+                    repeat(200) {
+                        // The port's own thread leaves packets to a program that polls continuously.
+                        repeat(20) { receiver.port.look(false) }
+                        sender.sendTo(receiver, 5)
+                        receiver.locked {
+                            if (receiver.port.catchUp()) {
+                                caughtUp++
+                                arrived.availablePermits() shouldBe 5
+                            }
+                        }
+                        arrived.tryAcquire(5, 20, TimeUnit.SECONDS) shouldBe true
+                    }
+                    caughtUp shouldBeGreaterThan 0
+                }
+            }
+        }
+
+        test("should not claim to have caught up while another thread has packets that it has not delivered") {
+            Node(1).use { sender ->
+                Node(2).use { receiver ->
+                    val arrived = Semaphore(0)
+                    receiver.locked { gsi -> gsi.serve { _, _ -> arrived.release() } }
+                    receiver.locked {
+                        sender.sendTo(receiver, 1)
+                        val end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20)
+                        while (!isDelivering() && System.nanoTime() < end) Thread.sleep(1)
+                        receiver.port.catchUp() shouldBe false
+                    }
+                    arrived.tryAcquire(20, TimeUnit.SECONDS) shouldBe true
+                    receiver.port.catchUp() shouldBe true
                 }
             }
         }
