@@ -25,6 +25,7 @@ import org.kverbs.internal.Lifetime.Turn;
 import org.kverbs.internal.Posting;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvQp;
+import org.kverbs.internal.abi.IbvWrOpcode;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.DriverQueuePairs;
 import org.kverbs.spi.QueuePairOps;
@@ -53,6 +54,8 @@ public final class QueuePair extends Resource {
     private final QueuePairControl control;
     private final SendPoster sends;
     private final ReceivePoster receives;
+    /** False if a driver such as that of soft-iWARP would follow a null pointer to the receive queue. */
+    private final boolean ownsReceiveQueue;
     private final MulticastMemberships groups;
 
     QueuePair(
@@ -80,6 +83,8 @@ public final class QueuePair extends Resource {
         this.sends = new SendPoster(this, ops);
         this.receives =
                 new ReceivePoster(this, "ibv_post_recv", ops, capabilities.maxRecvWr(), capabilities.maxRecvSge());
+        boolean hasNone = asked.srq() != null || asked.indirectionTable() != null || type == QueuePairType.XRC_SEND;
+        this.ownsReceiveQueue = !hasNone && !(type == QueuePairType.DRIVER && capabilities.maxRecvWr() == 0);
         this.groups = new MulticastMemberships(this);
         pd.context().events.add(handle, this);
         lifetime.begin(this, Ending.of(this::describe, this::destroy).quiescing(this::quiesce));
@@ -450,6 +455,37 @@ public final class QueuePair extends Resource {
     }
 
     /**
+     * Posts one message to the peer's next receive request (IBV_WR_SEND). This and the next methods are the cheapest
+     * way to post a request that has one buffer and ends with a completion. They allocate nothing. Queue pairs whose
+     * requests name a destination, such as those of type UD and XRC_SEND, refuse them: {@link #post} takes those.
+     *
+     * @throws WorkRequestException if the device refuses the request. ENOMEM stands for a full queue
+     */
+    public void postSend(long workRequestId, MemorySlice from) {
+        sends.postOne(IbvWrOpcode.IBV_WR_SEND, workRequestId, from, 0, 0);
+    }
+
+    /** Posts one write to the start of a peer's memory (IBV_WR_RDMA_WRITE); RC and UC. See {@link #postSend}. */
+    public void postWrite(long workRequestId, MemorySlice from, RemoteMemory to) {
+        postWrite(workRequestId, from, to.address(), to.rkey());
+    }
+
+    /** The same with address and key given, which the peer's device checks. */
+    public void postWrite(long workRequestId, MemorySlice from, long remoteAddress, int rkey) {
+        sends.postOne(IbvWrOpcode.IBV_WR_RDMA_WRITE, workRequestId, from, remoteAddress, rkey);
+    }
+
+    /** Posts one read from the start of a peer's memory (IBV_WR_RDMA_READ); RC only. See {@link #postSend}. */
+    public void postRead(long workRequestId, MemorySlice into, RemoteMemory from) {
+        postRead(workRequestId, into, from.address(), from.rkey());
+    }
+
+    /** The same with address and key given, which the peer's device checks. */
+    public void postRead(long workRequestId, MemorySlice into, long remoteAddress, int rkey) {
+        sends.postOne(IbvWrOpcode.IBV_WR_RDMA_READ, workRequestId, into, remoteAddress, rkey);
+    }
+
+    /**
      * Posts one receive request ({@code ibv_post_recv}). Allocates nothing.
      *
      * @param workRequestId the id that the completion carries
@@ -474,14 +510,8 @@ public final class QueuePair extends Resource {
         receives.post(requests);
     }
 
-    /**
-     * Refuses a receive if the queue pair has no receive queue of its own: a driver such as that of soft-iWARP would
-     * follow a null pointer.
-     */
     private void requireOwnReceiveQueue(int count) {
-        boolean hasNone = asked.srq() != null || asked.indirectionTable() != null || type == QueuePairType.XRC_SEND;
-        boolean isDriversWithout = type == QueuePairType.DRIVER && capabilities.maxRecvWr() == 0;
-        if (hasNone || isDriversWithout) {
+        if (!ownsReceiveQueue) {
             throw SystemErrors.workRequest("ibv_post_recv(" + describe() + ")", Errno.EINVAL, 0, count);
         }
     }

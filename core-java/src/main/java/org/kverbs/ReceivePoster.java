@@ -8,6 +8,7 @@ import java.lang.ref.Reference;
 import org.kverbs.internal.Guard;
 import org.kverbs.internal.Refusal;
 import org.kverbs.internal.RequestLimits;
+import org.kverbs.internal.SingleReceive;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.spi.ReceiveOps;
 
@@ -25,7 +26,7 @@ final class ReceivePoster {
     private final Guard guard = new Guard();
     private final MemorySegment refused = Arena.ofAuto().allocate(JAVA_LONG);
     private final long refusedAddress = refused.address();
-    private final ReceiveRequests single = new ReceiveRequests(1);
+    private final SingleReceive single = new SingleReceive();
 
     /**
      * @param maxWr how many receives the queue takes
@@ -42,9 +43,12 @@ final class ReceivePoster {
     void post(long workRequestId, MemorySlice buffer) {
         enter();
         try {
-            single.clear();
-            single.receive(workRequestId).into(buffer);
-            postEntered(single);
+            int result = ops.postReceive(
+                    single.write(workRequestId, buffer.address(), (int) buffer.length(), buffer.lkey()),
+                    refusedAddress);
+            if (result < 0) {
+                throw refusal(new ReceiveRequests().receive(workRequestId).into(buffer), -result);
+            }
         } finally {
             guard.exit();
         }

@@ -19,21 +19,10 @@ import org.kverbs.internal.abi.IbvRecvWr;
  */
 public final class ReceiveRequests {
 
-    final WorkRequestArena requests;
+    final WorkRequestArena requests = new WorkRequestArena(IbvRecvWr.SIZE, SendRequests.CAPACITY);
 
     /** Makes an empty list. */
-    public ReceiveRequests() {
-        this(SendRequests.CAPACITY);
-    }
-
-    /**
-     * Makes an empty list.
-     *
-     * @param capacity how many requests with one buffer each have room before the list grows
-     */
-    ReceiveRequests(int capacity) {
-        requests = new WorkRequestArena(IbvRecvWr.SIZE, capacity);
-    }
+    public ReceiveRequests() {}
 
     /** Removes all requests. */
     public void clear() {

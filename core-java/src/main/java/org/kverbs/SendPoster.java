@@ -16,7 +16,9 @@ import org.kverbs.internal.Posting;
 import org.kverbs.internal.Refusal;
 import org.kverbs.internal.RequestLimits;
 import org.kverbs.internal.SegmentedSend;
+import org.kverbs.internal.SingleSend;
 import org.kverbs.internal.abi.Errno;
+import org.kverbs.internal.abi.IbvWrOpcode;
 import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.QueuePairOps;
 
@@ -44,6 +46,7 @@ final class SendPoster implements Posting<SendRequests> {
     private final Guard guard = new Guard();
     private final MemorySegment refused = Arena.ofAuto().allocate(JAVA_LONG);
     private final long refusedAddress = refused.address();
+    private final SingleSend single = new SingleSend();
     /** The list of a thread that borrowed often, which costs it no atomic operation; null before the first borrow. */
     private volatile @Nullable OwnList own;
     /** How many borrows found no list of their thread, and how many must have when the next thread gets its own. */
@@ -66,6 +69,44 @@ final class SendPoster implements Posting<SendRequests> {
 
     void post(SendRequests requests) {
         requireNone(postAll(requests), requests);
+    }
+
+    /** Posts one signaled request with one buffer. A send has no remote memory. */
+    void postOne(int opcode, long workRequestId, MemorySlice buffer, long remoteAddress, int rkey) {
+        if (isAddressed) {
+            requireAddresses(listOf(opcode, workRequestId, buffer, remoteAddress, rkey)); // refuses it: it has none
+        }
+        enter();
+        try {
+            int result = ops.postSend(
+                    single.write(
+                            workRequestId,
+                            opcode,
+                            remoteAddress,
+                            rkey,
+                            buffer.address(),
+                            (int) buffer.length(),
+                            buffer.lkey()),
+                    refusedAddress);
+            if (result != 0) {
+                SendRequests list = listOf(opcode, workRequestId, buffer, remoteAddress, rkey);
+                requireNone(left(list, -result), list);
+            }
+        } finally {
+            guard.exit();
+        }
+    }
+
+    /** Returns the request of {@link #postOne} as a list, which a refusal describes. */
+    private static SendRequests listOf(
+            int opcode, long workRequestId, MemorySlice buffer, long remoteAddress, int rkey) {
+        SendRequests list = new SendRequests();
+        SendRequests begun = switch (opcode) {
+            case IbvWrOpcode.IBV_WR_RDMA_WRITE -> list.write(workRequestId, remoteAddress, rkey);
+            case IbvWrOpcode.IBV_WR_RDMA_READ -> list.read(workRequestId, remoteAddress, rkey);
+            default -> list.send(workRequestId);
+        };
+        return begun.from(buffer).signaled();
     }
 
     void postWith(Consumer<SendRequests> requests) {

@@ -152,6 +152,18 @@ private enum class Rounds(
             check(bench.cq.poll(batch) == 1)
         }
     }),
+    SINGLE("a send, a write and a read that are posted without a list", { bench ->
+        val qp = bench.queuePair()
+        val slice = bench.mr.slice(0, 64)
+        val remote = bench.mr.remote()
+        val batch = WorkCompletions(16)
+        Runnable {
+            qp.postSend(1, slice)
+            qp.postWrite(2, slice, remote)
+            qp.postRead(3, slice, remote)
+            check(bench.cq.poll(batch) == 3 && batch.get(2).workRequestId() == 3L)
+        }
+    }),
     RECEIVE("postReceive of one and of a list", { bench ->
         val qp = bench.queuePair()
         val slice = bench.mr.slice()

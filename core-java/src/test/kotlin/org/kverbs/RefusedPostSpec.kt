@@ -42,6 +42,28 @@ class RefusedPostSpec :
             }
         }
 
+        test("should refuse a request that is posted without a list as one that is in a list") {
+            NullBench().use { bench ->
+                val qp = bench.queuePair(QueuePairCapabilities(16, 16, 1, 1, 0))
+                val slice = bench.mr.slice(0, 64)
+                val remote = bench.mr.remote()
+                listOf(
+                    { qp.postSend(1, slice) } to { it: SendRequests -> it.send(1) },
+                    { qp.postWrite(1, slice, remote) } to { it: SendRequests -> it.write(1, remote) },
+                    { qp.postRead(1, slice, remote) } to { it: SendRequests -> it.read(1, remote) },
+                ).forEach { (single, begin) ->
+                    listOf(Errno.ENOMEM, Errno.EINVAL).forEach { errno ->
+                        refuse(at = 0, errno)
+                        val listed = SendRequests().also { begin(it).from(slice).signaled() }
+                        val expected = shouldThrow<WorkRequestException> { qp.post(listed) }
+                        val refusal = shouldThrow<WorkRequestException> { single() }
+                        refusal.message shouldBe expected.message
+                        refusal.errnoName() shouldBe expected.errnoName()
+                    }
+                }
+            }
+        }
+
         test("should take ENOMEM for a full queue where the request is within every limit") {
             NullBench().use { bench ->
                 val qp = bench.queuePair(QueuePairCapabilities(16, 16, 2, 2, 64))

@@ -65,6 +65,7 @@ public final class Compare {
             new Row("poll(batch) of 16, 5 fields of each read", "pollAndDecode", "Polling.batch", full),
             new Row("poll(handler) of 16, 5 fields of each read", "pollAndDecode", "Polling.handler", full),
             new Row("post of a write, built before", "prebuiltWrite", "Posting.prebuiltWrite", card),
+            new Row("post of a write, without a list", "write", "Posting.postWrite", card),
             new Row("post of a write", "write", "Posting.write", card),
             new Row("post of 16 writes", "writeList", "Posting.writeList", card),
             new Row("post of a receive", "postReceive", "Posting.postReceive", card),

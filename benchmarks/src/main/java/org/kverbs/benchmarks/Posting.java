@@ -13,7 +13,7 @@ import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Setup;
 
-/** Measures the cost of a post. Each method has a counterpart of the same name in {@code loops.c}. */
+/** Measures the cost of a post. Each method has a counterpart in {@code loops.c}; both ways to post one write share one. */
 public class Posting extends OnNullDevice {
 
     private static final int LIST = 16;
@@ -53,6 +53,12 @@ public class Posting extends OnNullDevice {
     @Benchmark
     public void write() {
         qp.postWith(one);
+    }
+
+    /** Posts one write without a list. */
+    @Benchmark
+    public void postWrite() {
+        qp.postWrite(id++, slice, 0x1000, 7);
     }
 
     /** Encodes sixteen writes and posts them with one call. */

@@ -245,7 +245,7 @@ public final class WorkRequestArena {
     }
 
     /** Returns the 8 bytes that have one number in the first 4 and another in the last. */
-    private static long pair(int first, int second) {
+    static long pair(int first, int second) {
         return LOW_FIRST
                 ? Integer.toUnsignedLong(first) | (long) second << Integer.SIZE
                 : (long) first << Integer.SIZE | Integer.toUnsignedLong(second);

@@ -13,6 +13,7 @@ import org.kverbs.WorkCompletionOpcode.RDMA_WRITE
 import org.kverbs.WorkCompletionOpcode.RECV
 import org.kverbs.WorkCompletionOpcode.SEND
 import org.kverbs.WorkRequestException
+import org.kverbs.acceptance.contract.Capability.DATAGRAM
 import org.kverbs.acceptance.contract.Capability.RAW_CONNECT
 import org.kverbs.attributes.ConnectOptions
 import org.kverbs.attributes.QueuePairCapabilities
@@ -58,6 +59,35 @@ internal class PostingSpec :
             b.mr.bytes(size, 500) shouldBe pattern(size, seed = 1)
             b.mr.bytes(10, 2000) shouldBe pattern(10, seed = 3)
             a.mr.bytes(size, 300) shouldBe pattern(size, seed = 2)
+        }
+
+        case("should post a message, a write and a read without a list, and end each with a completion", RAW_CONNECT) {
+            val (a, b) = linked()
+            a.mr.put(pattern(64, seed = 1))
+            b.mr.put(pattern(64, seed = 2), 100)
+            b.qp.postReceive(7, b.mr.slice(1000, 100))
+            a.qp.postSend(1, a.mr.slice(0, 64))
+            a.qp.postWrite(2, a.mr.slice(0, 64), b.mr.remote().at(500))
+            a.qp.postRead(3, a.mr.slice(300, 64), b.mr.remote().at(100))
+            a.cq.take(3).map { it.workRequestId() to it.opcode() } shouldBe
+                listOf(1L to SEND, 2L to RDMA_WRITE, 3L to RDMA_READ)
+            b.cq.takeOne().shouldBeDone(7, RECV, b.qp, bytes = 64)
+            b.mr.bytes(64, 1000) shouldBe pattern(64, seed = 1)
+            b.mr.bytes(64, 500) shouldBe pattern(64, seed = 1)
+            a.mr.bytes(64, 300) shouldBe pattern(64, seed = 2)
+        }
+
+        case("should refuse a message without an address that is posted without a list on UD", DATAGRAM) {
+            val qp = pd.queuePair(QueuePairInitAttributes.of(QueuePairType.UD, cq()))
+            val refusal = shouldThrow<WorkRequestException> { qp.postSend(1, memory().slice(0, 8)) }
+            refusal.errnoName() shouldBe "EINVAL"
+            refusal.message shouldContain "A request of a UD queue pair needs an address"
+        }
+
+        case("should refuse a request that is posted without a list when the queue pair is closed", RAW_CONNECT) {
+            val (a, b) = linked()
+            a.qp.close()
+            shouldThrow<IllegalStateException> { a.qp.postWrite(1, a.mr.slice(0, 8), b.mr.remote()) }
         }
 
         case("should post 60 sends and 60 receives in one call each", RAW_CONNECT) {

@@ -37,7 +37,8 @@ internal enum class Call(
         "prebuiltWrite",
         { posting { rounds -> repeat(rounds) { prebuiltWrite() } } },
     ),
-    WRITE("post of a write, built anew", "write", { posting { rounds -> repeat(rounds) { write() } } }),
+    POST_WRITE("post of a write, without a list", "write", { posting { rounds -> repeat(rounds) { postWrite() } } }),
+    WRITE("post of a write, built anew in a list", "write", { posting { rounds -> repeat(rounds) { write() } } }),
     WRITE_LIST("post of 16 writes", "writeList", { posting { rounds -> repeat(rounds) { writeList() } } }),
     POST_RECEIVE("post of a receive", "postReceive", { posting { rounds -> repeat(rounds) { postReceive() } } }),
     ;

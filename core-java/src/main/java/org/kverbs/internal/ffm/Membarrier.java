@@ -3,11 +3,11 @@ package org.kverbs.internal.ffm;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
-import org.kverbs.internal.ProcessFence;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The process-wide fence of Linux ({@code man 2 membarrier}, MEMBARRIER_CMD_PRIVATE_EXPEDITED, since Linux 4.14). A
- * kernel that lacks it, or a filter of system calls that refuses it, leaves {@link ProcessFence} without one.
+ * kernel that lacks it, and a filter of system calls that refuses it, leave a process without one.
  */
 final class Membarrier {
 
@@ -16,17 +16,19 @@ final class Membarrier {
 
     private Membarrier() {}
 
-    /** Registers the process for the fence and brings the fence to {@link ProcessFence}. */
-    static void install() {
+    /** Registers the process for the fence and returns it; null if native access is not enabled, or there is none. */
+    static @Nullable Runnable fence() {
         long number = number();
+        if (number < 0 || !Membarrier.class.getModule().isNativeAccessEnabled()) {
+            return null;
+        }
         Optional<MemorySegment> found = Linker.nativeLinker().defaultLookup().find("syscall");
-        if (number < 0 || found.isEmpty()) {
-            return;
+        if (found.isEmpty()) {
+            return null;
         }
         MemorySegment syscall = found.get();
-        if (Downcalls.call(syscall, number, REGISTER_PRIVATE_EXPEDITED, 0) == 0) {
-            ProcessFence.install(() -> run(syscall, number));
-        }
+        boolean isRegistered = Downcalls.call(syscall, number, REGISTER_PRIVATE_EXPEDITED, 0) == 0;
+        return isRegistered ? () -> run(syscall, number) : null;
     }
 
     private static void run(MemorySegment syscall, long number) {

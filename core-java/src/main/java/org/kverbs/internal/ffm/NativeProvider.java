@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.LibraryUnavailableException;
 import org.kverbs.RdmaSystemException;
 import org.kverbs.internal.ErrorAdvice;
+import org.kverbs.internal.ProcessFence;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvDevice;
 import org.kverbs.internal.memory.Memory;
@@ -40,7 +41,9 @@ public final class NativeProvider implements VerbsProvider {
     private @Nullable Libibumad management;
 
     /** Makes the provider; {@link java.util.ServiceLoader} calls this. */
-    public NativeProvider() {}
+    public NativeProvider() {
+        ProcessFence.offer(Membarrier::fence);
+    }
 
     @Override
     public String name() {
@@ -150,7 +153,6 @@ public final class NativeProvider implements VerbsProvider {
             requireNativeAccess(Libibverbs.file());
             loaded = new Libibverbs();
             library = loaded;
-            Membarrier.install();
         }
         return loaded;
     }
