@@ -8,7 +8,7 @@ import org.kverbs.embedded.EmbeddedProvider;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
 
-/** Measures the round trip of sixty-four bytes between two embedded devices with busy polling, in memory or over UDP. */
+/** Measures the round trip of 64 bytes between two embedded devices with busy polling, in memory or over UDP. */
 public class RoundTrip extends OnEmbeddedDevices {
 
     /** The bytes of a message. */
