@@ -43,13 +43,28 @@ public final class Embedded {
         printBeside("the same in each of two threads", largeAlone, find(results, "Sharing.largeBeside"));
         RunResult tcp = find(results, "TcpRoundTrip.roundTrip");
         print("TCP round trip of 64 bytes, blocking, two threads", tcp, "");
-        for (boolean two : new boolean[] {false, true}) {
-            RunResult trip = find(
-                    results, "RoundTrip.roundTrip",
-                    result -> String.valueOf(two).equals(result.getParams().getParam("twoThreads")));
-            String factor = "TCP / %.1f".formatted(nanos(tcp) / nanos(trip));
-            print("round trip of 64 bytes, busy polling, " + (two ? "two threads" : "one thread"), trip, factor);
+        for (RoundTrip.Wire wire : RoundTrip.Wire.values()) {
+            for (boolean two : new boolean[] {false, true}) {
+                RunResult trip = find(
+                        results, "RoundTrip.roundTrip",
+                        result -> isOf(result, "wire", wire) && isOf(result, "twoThreads", two));
+                String factor = "TCP / %.1f".formatted(nanos(tcp) / nanos(trip));
+                print("round trip of 64 bytes, polling, " + name(wire) + (two ? "two threads" : "one thread"), trip,
+                        factor);
+            }
         }
+    }
+
+    private static String name(RoundTrip.Wire wire) {
+        return switch (wire) {
+            case MEMORY -> "";
+            case UDP -> "over UDP, ";
+            case UDP_APART -> "over UDP, no common lock, ";
+        };
+    }
+
+    private static boolean isOf(RunResult result, String parameter, Object value) {
+        return String.valueOf(value).equals(result.getParams().getParam(parameter));
     }
 
     private static RunResult find(Collection<RunResult> results, String name) {

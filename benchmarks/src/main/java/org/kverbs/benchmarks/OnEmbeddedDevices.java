@@ -1,5 +1,6 @@
 package org.kverbs.benchmarks;
 
+import java.util.List;
 import org.kverbs.CompletionQueue;
 import org.kverbs.Context;
 import org.kverbs.Device;
@@ -73,6 +74,11 @@ public abstract class OnEmbeddedDevices extends Measured {
         return EmbeddedFabric.realTime(1);
     }
 
+    /** Returns the two devices. */
+    List<Device> devices() {
+        return List.of(fabric.addDevice(), fabric.addDevice());
+    }
+
     /** Ends the work that {@link #prepare} began. */
     void stop() throws InterruptedException {}
 
@@ -80,8 +86,9 @@ public abstract class OnEmbeddedDevices extends Measured {
     @Setup
     public void open() {
         fabric = fabric();
-        near.open(fabric.addDevice(), bytes());
-        far.open(fabric.addDevice(), bytes());
+        List<Device> devices = devices();
+        near.open(devices.getFirst(), bytes());
+        far.open(devices.getLast(), bytes());
         near.qp.connect(far.qp.endpoint());
         far.qp.connect(near.qp.endpoint());
         prepare();

@@ -1,11 +1,14 @@
 package org.kverbs.benchmarks;
 
+import java.util.List;
+import org.kverbs.Device;
 import org.kverbs.ReceiveRequests;
 import org.kverbs.SendRequests;
+import org.kverbs.embedded.EmbeddedProvider;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
 
-/** Measures the round trip of sixty-four bytes between two embedded devices, with busy polling. */
+/** Measures the round trip of 64 bytes between two embedded devices with busy polling, in memory or over UDP. */
 public class RoundTrip extends OnEmbeddedDevices {
 
     /** The bytes of a message. */
@@ -14,6 +17,19 @@ public class RoundTrip extends OnEmbeddedDevices {
     /** True if the echo has its own thread; otherwise one thread polls for both ends. */
     @Param({"false", "true"})
     public boolean twoThreads;
+
+    /** What connects the devices: memory, or UDP sockets on the loopback of this machine. */
+    @Param({"MEMORY", "UDP", "UDP_APART"})
+    public Wire wire;
+
+    /** How the devices are connected. */
+    public enum Wire {
+        MEMORY,
+        /** Both devices belong to one provider, as those of one process. */
+        UDP,
+        /** Each device has a provider of its own, so that they share no lock, as those of two processes. */
+        UDP_APART
+    }
 
     private final SendRequests ping = new SendRequests();
     private final SendRequests pong = new SendRequests();
@@ -25,6 +41,20 @@ public class RoundTrip extends OnEmbeddedDevices {
     @Override
     int bytes() {
         return 2 * BYTES;
+    }
+
+    @Override
+    List<Device> devices() {
+        return switch (wire) {
+            case MEMORY -> super.devices();
+            case UDP -> devices("udp,udp");
+            case UDP_APART -> List.of(devices("udp").getFirst(), devices("udp").getFirst());
+        };
+    }
+
+    private static List<Device> devices(String words) {
+        var provider = new EmbeddedProvider(words);
+        return provider.devices().stream().map(device -> Device.of(provider, device)).toList();
     }
 
     @Override

@@ -19,17 +19,18 @@ public final class Streaming {
     /**
      * Measures, and prints a line for each kind of message: its name, messages a second, and megabytes (10^6) a second.
      *
-     * @param arguments the names of the sending and the receiving device, and the milliseconds of a measurement. Before
-     *     the first measurement every kind is sent for the same time, in {@value #TURNS} turns, so that the JVM
-     *     compiles with all kinds in view.
+     * @param arguments the names of the sending and the receiving device, the milliseconds of a measurement, and those
+     *     of a warm-up. Before the first measurement every kind is sent for the latter time, in {@value #TURNS} turns,
+     *     so that the JVM compiles with all kinds in view.
      */
     public static void main(String[] arguments) {
         Device from = Device.byName(arguments[0]);
         Device to = Device.byName(arguments[1]);
         long nanos = TimeUnit.MILLISECONDS.toNanos(Long.parseLong(arguments[2]));
+        long warmUp = TimeUnit.MILLISECONDS.toNanos(Long.parseLong(arguments[3]));
         for (int turn = 0; turn < TURNS; turn++) {
             for (Traffic traffic : Traffic.values()) {
-                run(from, to, traffic, nanos / TURNS);
+                run(from, to, traffic, warmUp / TURNS);
             }
         }
         for (Traffic traffic : Traffic.values()) {

@@ -4,7 +4,7 @@ import io.kotest.core.spec.style.FunSpec
 import kotlinx.coroutines.suspendCancellableCoroutine
 import org.jetbrains.lincheck.datastructures.Operation
 import org.jetbrains.lincheck.datastructures.Validate
-import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.ConcurrentLinkedQueue
 import kotlin.coroutines.resumeWithException
 
 /**
@@ -19,10 +19,12 @@ class SendSlotsUnderLincheck {
     private val pin = Pin()
     private val posting = Any()
     private var ended = false
-    private var completed = 0
 
-    /** The number of requests that the device has taken; it can complete them before the post call returns. */
-    private val accepted = AtomicInteger()
+    /**
+     * The requests that the device has taken and that create a completion; it can complete them before the post call
+     * returns.
+     */
+    private val accepted = ConcurrentLinkedQueue<Int>()
 
     @Operation(promptCancellation = true)
     suspend fun post() {
@@ -41,7 +43,7 @@ class SendSlotsUnderLincheck {
             if (waiter is Glance) waiter.begin(slots, number)
             slots.put(0, waiter, OPCODE, pin)
             slots.advance(1)
-            accepted.incrementAndGet()
+            accepted.add(number)
             number
         }
 
@@ -65,31 +67,36 @@ class SendSlotsUnderLincheck {
 
     /** Posts a list of two requests of which the device refuses the second: the first goes on without a waiter. */
     @Operation(promptCancellation = true)
-    suspend fun postHalf() {
+    suspend fun postHalf() = postHalf(isSignaled = true)
+
+    /** Does the same, but the first creates no completion, as in a list: it ends with a later one. */
+    @Operation(promptCancellation = true)
+    suspend fun postQuietHalf() = postHalf(isSignaled = false)
+
+    private suspend fun postHalf(isSignaled: Boolean) {
         credits.acquire(2)
         synchronized(posting) {
             check(!ended) { "ended" }
             pin.pin()
+            val number = slots.next()
             slots.put(0, SendSlots.NOBODY, 0, null)
             slots.put(1, SendSlots.NOBODY, OPCODE, pin)
             slots.advance(2)
-            accepted.incrementAndGet()
+            if (isSignaled) accepted.add(number)
             slots.takeBack(1)
             if (!slots.keep(pin)) pin.unpin()
         }
         credits.release(1)
     }
 
-    /** Completes the oldest request, if one is under way. */
+    /** Completes the oldest request that creates a completion, with those before it, if one is under way. */
     @Operation(nonParallelGroup = "poller")
     fun complete(): Int {
+        val number = accepted.poll() ?: return 0
         var count = 0
-        if (completed < accepted.get()) {
-            slots.complete(completed, Completions.all[0]) {
-                count += it
-                credits.release(it)
-            }
-            completed += count
+        slots.complete(number, Completions.all[0]) {
+            count += it
+            credits.release(it)
         }
         return count
     }
@@ -109,9 +116,10 @@ class SendSlotsUnderLincheck {
         credits.fail(IllegalStateException("failed"))
     }
 
-    /** Ends all requests with the queue, after which no buffer is pinned. */
+    /** Completes what the device has taken, and ends the rest with the queue, after which no buffer is pinned. */
     @Validate
     fun holdsNothing() {
+        while (accepted.isNotEmpty()) complete()
         fail()
         check(pin.held == 0) { "${pin.held} requests still hold their buffer" }
     }

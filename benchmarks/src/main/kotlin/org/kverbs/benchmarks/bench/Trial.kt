@@ -15,6 +15,7 @@ fun main(args: Array<String>) {
     val (name, millis) = args
     val contender = CONTENDERS.filterIsInstance<JvmContender>().single { it.name == name }
     val trial = Trial(contender.open(), millis.toLong())
+    trial.warmUp()
     Case.entries.forEach { println("$it ${trial.measure(it)}") }
     // Without a close: an end of UCX waits there for the progress of the other. Threads of a library can keep a JVM.
     Runtime.getRuntime().halt(0)
@@ -27,17 +28,31 @@ internal class Trial(
 ) : AutoCloseable {
     private val threads = Executors.newFixedThreadPool(2)
 
+    /**
+     * Plays all cases by turns. The JVM needs some seconds to compile what a message runs, during which its compilers
+     * take the processors of the two ends. Without this the first case is measured meanwhile.
+     */
+    fun warmUp() = repeat(WARM_UP_TURNS) { Case.entries.forEach { rehearse(it, WARM_UP_NANOS) } }
+
     /** Returns the median of [PARTS] parts of the time, after as long a time in which the JVM compiles. */
     fun measure(case: Case): Double {
         val part = MILLISECONDS.toNanos(millis) / PARTS
+        var count = rehearse(case, MILLISECONDS.toNanos(millis))
+        return median(List(PARTS) { figure(case, count, play(case, count).also { count = scaled(count, part, it) }) })
+    }
+
+    /** Plays a case for some time. Returns how many messages take about one of [PARTS] parts of it. */
+    private fun rehearse(
+        case: Case,
+        nanos: Long,
+    ): Int {
         var count = 1
         val begin = System.nanoTime()
         while (true) {
             val took = play(case, count)
-            if (System.nanoTime() - begin > MILLISECONDS.toNanos(millis)) break
-            count = scaled(count, part, took)
+            if (System.nanoTime() - begin > nanos) return count
+            count = scaled(count, nanos / PARTS, took)
         }
-        return median(List(PARTS) { figure(case, count, play(case, count).also { count = scaled(count, part, it) }) })
     }
 
     /** The number of messages for [wanted] nanoseconds, after [count] took so long: not more than ten times as many. */
@@ -96,6 +111,8 @@ internal class Trial(
     internal companion object {
         private const val PARTS = 5
         private const val MOST_GROWTH = 10.0
+        private const val WARM_UP_TURNS = 4
+        private const val WARM_UP_NANOS = 250_000_000L
         private const val MOST = 100_000_000
 
         /** The value in the middle of the sorted ones; the lower of two. */

@@ -171,8 +171,13 @@ final class Batch {
         return all;
     }
 
-    /** Forgets the packets. */
-    void clear() {
+    /** Forgets the packets. Returns how many are lost that were not counted before. */
+    int lose() {
+        lost += packets;
+        return end();
+    }
+
+    private void clear() {
         to = null;
         by = null;
         length = 0;

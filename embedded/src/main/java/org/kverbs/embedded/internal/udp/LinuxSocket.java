@@ -50,6 +50,7 @@ final class LinuxSocket implements UdpSocket {
     private static final int IPV6_ADD_MEMBERSHIP = 20;
     private static final int IPV6_MTU_DISCOVER = 23;
     private static final int IPV6_V6ONLY = 26;
+    private static final int IPV6_MULTICAST_ALL = 29;
     private static final int IPV6_HOPLIMIT = 52;
     private static final int IPV6_RECVTCLASS = 66;
     private static final int IPV6_TCLASS = 67;
@@ -130,6 +131,7 @@ final class LinuxSocket implements UdpSocket {
             check("IPV6_V6ONLY", set(SOL_IPV6, IPV6_V6ONLY, 1));
             check("IPV6_MTU_DISCOVER", set(SOL_IPV6, IPV6_MTU_DISCOVER, PMTUDISC_DO));
             set(SOL_IPV6, IPV6_RECVTCLASS, 1);
+            set(SOL_IPV6, IPV6_MULTICAST_ALL, 0); // as above, from Linux 4.20 on
             set(SOL_UDP, UDP_NO_CHECK6_RX, 1);
         }
         set(SOL_UDP, UDP_GRO, 1);

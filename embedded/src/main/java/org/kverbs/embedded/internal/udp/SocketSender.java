@@ -43,7 +43,8 @@ final class SocketSender {
 
         @Override
         protected void failed() {
-            dropHeld(); // these packets are lost; the packets behind them are not
+            lose(other); // the packets behind them are not lost
+            dropHeld();
         }
     };
 
@@ -55,7 +56,7 @@ final class SocketSender {
 
         @Override
         protected void failed() {
-            next.clear();
+            lose(next);
         }
     };
 
@@ -76,9 +77,10 @@ final class SocketSender {
 
     void close() {
         flush();
-        next.clear();
+        lose(next);
         sockets.close();
         engine.cancel(again);
+        lose(other);
         dropHeld();
     }
 
@@ -138,9 +140,13 @@ final class SocketSender {
         dropHeld();
     }
 
-    /** Goes on after the packets that waited. */
+    /** Forgets packets that do not leave any more, and counts them. */
+    private void lose(Batch batch) {
+        count(batch.lose());
+    }
+
+    /** Goes on after the packets that waited, which have left or are lost. */
     private void dropHeld() {
-        other.clear();
         isHeld = false;
         if (!next.isEmpty()) {
             engine.readyLast(flush);
@@ -155,9 +161,13 @@ final class SocketSender {
      */
     private boolean leaves(Batch batch) {
         int lost = batch.leave();
-        for (int i = 0; i < lost; i++) {
-            counters.count(Counter.PORT_XMIT_DISCARDS);
-        }
+        count(lost);
         return lost >= 0;
+    }
+
+    private void count(int lost) {
+        if (lost > 0) {
+            counters.count(Counter.PORT_XMIT_DISCARDS, lost);
+        }
     }
 }

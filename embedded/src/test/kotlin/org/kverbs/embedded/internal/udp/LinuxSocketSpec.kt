@@ -108,6 +108,34 @@ class LinuxSocketSpec :
             }
         }
 
+        val wired =
+            NetworkInterface
+                .networkInterfaces()
+                .toList()
+                .filter { it.isUp && it.supportsMulticast() }
+                .flatMap { network ->
+                    network.inetAddresses.toList().filterIsInstance<Inet6Address>().map {
+                        network to
+                            it
+                    }
+                }.distinctBy { it.first }
+        for ((network, from) in wired) {
+            test("should take an IPv6 group's packets only where the socket itself joined: ${network.name}") {
+                val group = InetAddress.ofLiteral("ff15::82:${Random.nextInt(1, 9999)}")
+                open(group).use { other ->
+                    open(group).use { member ->
+                        open(from, 0xc001).use { sender ->
+                            member.join(group, network)
+                            sender.setMulticastInterface(network)
+                            sender.send(Peer(group), 0, 1, Room(64), 0, 64, 64) shouldBe 0
+                            member.next().length shouldBe 64
+                            other.receive(Datagram(Room(Datagram.MOST))) shouldBe false
+                        }
+                    }
+                }
+            }
+        }
+
         test("should bind a link-local address without a scope at the interface that has it") {
             val local =
                 NetworkInterface.networkInterfaces().toList().flatMap { it.inetAddresses.toList() }.filter {
