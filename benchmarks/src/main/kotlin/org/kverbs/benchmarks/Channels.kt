@@ -25,7 +25,7 @@ private const val AT_ONCE = 4
 
 /** Each measurement moves so many bytes, after a warm-up that moves as many. */
 private const val BYTES_IN_PROCESS = 2048L * MIB
-private const val BYTES_OVER_UDP = 512L * MIB
+private const val BYTES_OVER_UDP = 64L * MIB
 
 /** The timeout code of one second: on a busy machine a thread can wait for a processor. */
 private val PATIENT = ConnectOptions.builder().timeout(18).build()
