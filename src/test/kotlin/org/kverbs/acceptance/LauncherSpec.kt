@@ -479,6 +479,7 @@ class LauncherSpec :
             "benchmarks/udp",
             "benchmarks/latency",
             "benchmarks/coroutines",
+            "benchmarks/channels",
             "benchmarks/embedded",
         ).forEach { script ->
             test("should take '--help' of $script for an option, and start nothing") {

@@ -20,8 +20,11 @@ internal class PollLoop(
     private var queues = emptyArray<Pollable>()
     private val tasks = ConcurrentLinkedQueue<Runnable>()
 
-    /** The number of coroutines that have looked for a completion in this round. */
-    private var looks = 0
+    /** How often the coroutine that runs can still look for a completion before it must suspend. */
+    private var looksLeft = LOOKS
+
+    /** How many further coroutines can look as often in this round. */
+    private var turnsLeft = TURNS
     private var isLooking = false
     private val glance = Glance()
 
@@ -84,22 +87,38 @@ internal class PollLoop(
 
     /** Runs the tasks and polls every queue once. Returns the number of tasks and completions. */
     fun round(): Int {
-        looks = 0
+        looksLeft = LOOKS
+        turnsLeft = TURNS
         val tasks = runTasks()
         return tasks + pollAll()
     }
 
     /**
      * Returns the stand-in for a coroutine on this thread that wants to look for the completion of its request before
-     * it suspends. Null if it must suspend: another coroutine is looking further up the stack, or so many have looked
-     * in this round that tasks and other queues would wait too long.
+     * it suspends. Null if it must suspend: another coroutine is looking further up the stack, or the coroutines of
+     * this round have looked so often that others would wait too long.
      */
-    fun glance(): Glance? = if (isLooking || looks >= LOOKS) null else glance
+    fun glance(): Glance? {
+        if (isLooking) return null
+        if (looksLeft > 0) return glance
+        endTurn()
+        return null
+    }
+
+    /**
+     * Lets the next coroutine look, as the one that runs is about to suspend. If there are tasks or other queues, they
+     * come first: then none looks until the next round.
+     */
+    private fun endTurn() {
+        if (turnsLeft == 0 || tasks.isNotEmpty() || queues.size > 1) return
+        turnsLeft--
+        looksLeft = LOOKS
+    }
 
     /** Handles the completions of one queue that are there now, unless [glance] is null. For the polling thread. */
     fun look(queue: PolledQueue) {
-        if (isLooking || looks >= LOOKS) return
-        looks++
+        if (isLooking || looksLeft == 0) return
+        looksLeft--
         isLooking = true
         try {
             queue.take()
@@ -252,6 +271,9 @@ internal class PollLoop(
     private companion object {
         const val BATCH = 64
         const val LOOKS = 256
+
+        /** With [LOOKS] of 60 ns each, a round takes about a millisecond at most. */
+        const val TURNS = 63
         const val AWAKE = 0
         const val PARKED = 1
         const val WAITING = 2

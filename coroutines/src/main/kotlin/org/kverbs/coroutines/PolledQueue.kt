@@ -94,6 +94,7 @@ internal class PolledQueue(
      */
     fun take(): Int {
         handle()
+        VectorRegisters.clearUpperHalves()
         val count = cq.poll(batch)
         if (count > 0) targets.took(count)
         next = 0

@@ -74,6 +74,7 @@ internal class ReceiveSide(
         receiver: Any,
     ): Refusal? =
         try {
+            VectorRegisters.clearUpperHalves()
             post(id(slot.index), checkNotNull(slot.memory))
             null
         } catch (e: RuntimeException) {

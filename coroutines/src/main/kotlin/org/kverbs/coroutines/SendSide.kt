@@ -241,12 +241,10 @@ internal class SendSide(
     private fun registerResults(): MemoryRegion =
         locked {
             checkNotEnded()
-            results
-                ?: queuePair.protectionDomain().memoryRegion(slots.size * 8L, AccessFlag.LOCAL_WRITE).also {
-                    results =
-                        it
-                }
+            results ?: newResults().also { results = it }
         }
+
+    private fun newResults() = queuePair.protectionDomain().memoryRegion(slots.size * 8L, AccessFlag.LOCAL_WRITE)
 
     private fun resultAt(id: Long) = Integer.remainderUnsigned(id.toInt(), slots.size) * 8L
 
@@ -286,6 +284,7 @@ internal class SendSide(
                 if (waiter is Glance) waiter.begin(slots, request)
                 slots.put(0, waiter, opcode, pin)
                 slots.advance(1)
+                VectorRegisters.clearUpperHalves()
                 try {
                     queuePair.post(single)
                     posted = true
@@ -343,6 +342,7 @@ internal class SendSide(
                 }
                 slots.put(last, waiter, list.completionOpcode(last).code(), pins)
                 slots.advance(count)
+                VectorRegisters.clearUpperHalves()
                 try {
                     queuePair.post(list)
                     accepted = count

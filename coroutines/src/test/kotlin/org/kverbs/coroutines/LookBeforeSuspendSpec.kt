@@ -2,11 +2,14 @@ package org.kverbs.coroutines
 
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.ints.shouldBeGreaterThan
+import io.kotest.matchers.ints.shouldBeLessThan
 import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.NonCancellable
@@ -22,6 +25,7 @@ import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.dsl.get
 import org.kverbs.dsl.write
+import kotlin.concurrent.thread
 import kotlin.coroutines.Continuation
 import kotlin.coroutines.EmptyCoroutineContext
 import kotlin.coroutines.startCoroutine
@@ -74,6 +78,49 @@ class LookBeforeSuspendSpec :
                     repeat(10) { yield() }
                     endless.cancelAndJoin()
                 }
+            }
+        }
+
+        test("should let each of several coroutines look many times before the next one runs") {
+            onPollingThread { ends ->
+                var last = -1
+                var changes = 0
+                coroutineScope {
+                    repeat(8) { number ->
+                        launch {
+                            repeat(WRITES) {
+                                ends.writeOne()
+                                if (last != number) changes++
+                                last = number
+                            }
+                        }
+                    }
+                }
+                changes shouldBeLessThan 8 * WRITES / 100
+            }
+        }
+
+        test("should end a round of coroutines that never need to suspend, and run a task of another thread between") {
+            TwoEnds(settings = { maxSendWr(3) }, dispatcher = { callerPolls() }).use { ends ->
+                val endless =
+                    List(
+                        3,
+                    ) {
+                        CoroutineScope(
+                            ends.client.dispatcher.coroutineDispatcher,
+                        ).launch { while (true) ends.writeOne() }
+                    }
+                repeat(10) { ends.client.dispatcher.poll() shouldBeGreaterThan 0 }
+                var hasRun = false
+                thread {
+                    ends.client.dispatcher.coroutineDispatcher.dispatch(
+                        EmptyCoroutineContext,
+                    ) { hasRun = true }
+                }.join()
+                ends.client.dispatcher.poll()
+                hasRun shouldBe true
+                endless.forEach { it.cancel() }
+                while (endless.any { !it.isCompleted }) ends.client.dispatcher.poll()
             }
         }
 
@@ -170,5 +217,6 @@ class LookBeforeSuspendSpec :
     }) {
     private companion object {
         const val COUNT = 2000
+        const val WRITES = 20_000
     }
 }

@@ -1,0 +1,174 @@
+package org.kverbs.benchmarks
+
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import org.kverbs.Context
+import org.kverbs.Device
+import org.kverbs.SendRequests
+import org.kverbs.WorkCompletions
+import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.coroutines.bufferPool
+import org.kverbs.coroutines.completionDispatcher
+import org.kverbs.coroutines.messageChannel
+import org.kverbs.dsl.RC
+import org.kverbs.dsl.completionQueue
+import org.kverbs.dsl.qp
+
+private const val KIB = 1024
+private const val MIB = 1024 * KIB
+private const val TURNS = 5
+
+/** Large messages under way at once, and raw writes. */
+private const val AT_ONCE = 4
+
+/** Each measurement moves so many bytes, after a warm-up that moves as many. */
+private const val BYTES_IN_PROCESS = 2048L * MIB
+private const val BYTES_OVER_UDP = 64L * MIB
+
+/** The timeout code of one second: on a busy machine a thread can wait for a processor. */
+private val PATIENT = ConnectOptions.builder().timeout(18).build()
+
+/**
+ * Measures megabytes (10^6 bytes) a second of large messages over a channel beside raw writes of the same size, by
+ * turns in one JVM. Arguments: the sending and the receiving device; default is `embedded0` for both.
+ */
+fun main(arguments: Array<String>) {
+    val from = Device.byName(arguments.getOrElse(0) { "embedded0" })
+    val to = Device.byName(arguments.getOrElse(1) { "embedded0" })
+    val bytes = if (from == to) BYTES_IN_PROCESS else BYTES_OVER_UDP
+    println("%-10s %12s %22s %22s".format("MB/s", "raw writes", "buffers, ratio", "byte arrays, ratio"))
+    for (size in listOf(64 * KIB, 256 * KIB, MIB)) {
+        from.open().use { near ->
+            to.open().use { far ->
+                val ways = listOf(RawWrites(near, far, size), Buffers(near, far, size), ByteArrays(near, far, size))
+                ways.forEach { it.move(bytes / size) }
+                val turns = List(TURNS) { ways.map { way -> rate(way, bytes / size, size) } }
+                val medians = ways.indices.map { way -> turns.map { it[way] }.sorted()[TURNS / 2] }
+                val raw = medians[0]
+                val ratios = medians.drop(1).joinToString(" ") { "%15.0f %6.2f".format(it, it / raw) }
+                println("%-10s %12.0f %s".format("${size / KIB} KiB", raw, ratios))
+            }
+        }
+    }
+}
+
+private fun rate(
+    way: Way,
+    messages: Long,
+    size: Int,
+): Double {
+    val began = System.nanoTime()
+    way.move(messages)
+    return messages * size * 1e3 / (System.nanoTime() - began)
+}
+
+/** A way to move messages of one size. */
+private fun interface Way {
+    /** Returns when the receiver has [messages] further messages. */
+    fun move(messages: Long)
+}
+
+/** RDMA writes of one thread that posts and polls; nothing runs at the other end. */
+private class RawWrites(
+    near: Context,
+    far: Context,
+    size: Int,
+) : Way {
+    private val cq = near.completionQueue { entries(2 * AT_ONCE) }
+    private val qp = near.protectionDomain().qp(RC) { cq(cq) }.queuePair
+    private val batch = WorkCompletions(AT_ONCE)
+    private val request = SendRequests()
+
+    init {
+        val farPd = far.protectionDomain()
+        val farCq = far.completionQueue { entries(1) }
+        val farQp = farPd.qp(RC) { cq(farCq) }.queuePair
+        qp.connect(farQp.endpoint(PATIENT), PATIENT)
+        farQp.connect(qp.endpoint(PATIENT), PATIENT)
+        val local = qp.protectionDomain().memoryRegion(size.toLong(), AccessFlag.LOCAL_WRITE)
+        val remote = farPd.memoryRegion(size.toLong(), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)
+        request.write(0, remote.remote()).from(local.slice(0, size.toLong())).signaled()
+    }
+
+    override fun move(messages: Long) {
+        var posted = 0L
+        var done = 0L
+        while (done < messages) {
+            while (posted < messages && posted - done < AT_ONCE) {
+                qp.post(request)
+                posted++
+            }
+            val count = cq.poll(batch)
+            repeat(count) { batch[it].orThrow() }
+            done += count
+            if (count == 0) Thread.onSpinWait()
+        }
+    }
+}
+
+/** Two connected channels, each with a polling thread that also runs the coroutines of its side. */
+private abstract class OverChannel(
+    near: Context,
+    far: Context,
+) : Way {
+    protected val nearPd = near.protectionDomain()
+    protected val farPd = far.protectionDomain()
+    private val nearThread = near.completionDispatcher()
+    private val farThread = far.completionDispatcher()
+    protected val sender = nearThread.messageChannel(nearPd) { fetchAhead(AT_ONCE * MIB.toLong()) }
+    protected val receiver = farThread.messageChannel(farPd) { fetchAhead(AT_ONCE * MIB.toLong()) }
+
+    init {
+        val nearEnd = sender.queuePair.endpoint(PATIENT)
+        val farEnd = receiver.queuePair.endpoint(PATIENT)
+        sender.connect(farEnd, receiver.hello, PATIENT)
+        receiver.connect(nearEnd, sender.hello, PATIENT)
+    }
+
+    final override fun move(messages: Long) =
+        runBlocking(farThread.coroutineDispatcher) {
+            launch(nearThread.coroutineDispatcher) { send(messages) }
+            repeat(messages.toInt()) { receive() }
+        }
+
+    abstract suspend fun send(messages: Long)
+
+    abstract suspend fun receive()
+}
+
+/** Messages from pooled buffers into a pooled buffer. */
+private class Buffers(
+    near: Context,
+    far: Context,
+    size: Int,
+) : OverChannel(near, far) {
+    private val pool = nearPd.bufferPool { access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ) }
+    private val sources = List(AT_ONCE) { checkNotNull(pool.tryTake(size)) }
+    private val target = checkNotNull(farPd.bufferPool().tryTake(size))
+
+    override suspend fun send(messages: Long) =
+        coroutineScope {
+            for (source in sources) launch { repeat((messages / AT_ONCE).toInt()) { sender.send(source) } }
+        }
+
+    override suspend fun receive() {
+        receiver.receive(target)
+    }
+}
+
+/** Messages from a byte array into new ones. */
+private class ByteArrays(
+    near: Context,
+    far: Context,
+    size: Int,
+) : OverChannel(near, far) {
+    private val message = ByteArray(size)
+
+    override suspend fun send(messages: Long) = repeat(messages.toInt()) { sender.send(message) }
+
+    override suspend fun receive() {
+        receiver.receive()
+    }
+}
