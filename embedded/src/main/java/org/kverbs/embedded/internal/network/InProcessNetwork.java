@@ -27,6 +27,8 @@ public final class InProcessNetwork {
      * The number of packets that can travel to one peer; a queue pair that is alone in using the peer gets 128 of them.
      */
     private static final int WINDOW = 171;
+    /** The index of no port. */
+    private static final int NONE = -1;
 
     private final Engine engine;
     final Random random;
@@ -49,6 +51,7 @@ public final class InProcessNetwork {
         try {
             var port = new Port(device);
             ports.add(port);
+            forgetTargets();
             device.connect(port);
         } finally {
             engine.leave();
@@ -57,6 +60,7 @@ public final class InProcessNetwork {
 
     /** Cuts a device off for ever. */
     public void remove(Hca device) {
+        forgetTargets();
         ports.removeIf(each -> each.device == device);
         device.connect(UnpluggedPort.INSTANCE);
     }
@@ -127,14 +131,18 @@ public final class InProcessNetwork {
         return new ReceiverQueue(); // of a device that was cut off
     }
 
-    private @Nullable Hca find(long gidHigh, long gidLow) {
+    private void forgetTargets() {
+        ports.forEach(each -> each.target = NONE);
+    }
+
+    /** Returns the index of the port with an address, or {@link #NONE}. */
+    private int find(long gidHigh, long gidLow) {
         for (int i = 0; i < ports.size(); i++) {
-            Hca device = ports.get(i).device;
-            if (device.gids.indexOf(gidHigh, gidLow) >= 0) {
-                return device;
+            if (ports.get(i).device.gids.indexOf(gidHigh, gidLow) >= 0) {
+                return i;
             }
         }
-        return null;
+        return NONE;
     }
 
     /** Plugs one device into this network. */
@@ -142,6 +150,14 @@ public final class InProcessNetwork {
         private final Hca device;
         private final List<FaultyPath> ways = new ArrayList<>();
         private final ReceiverQueue queue = new ReceiverQueue();
+        /**
+         * The index of the port to which the last packet went, and the address that it has. An index and no object:
+         * storing that would cost a GC write barrier.
+         */
+        private int target = NONE;
+
+        private long targetHigh;
+        private long targetLow;
 
         Port(Hca device) {
             this.device = device;
@@ -165,27 +181,40 @@ public final class InProcessNetwork {
 
         @Override
         public void send(Packet packet) {
-            if (!device.isUp() || lost.concern(packet)) {
+            if (!device.isUp() || !lost.isEmpty() && lost.concern(packet)) {
                 return;
             }
+            boolean isSame = targetLow == packet.destinationGidLow && targetHigh == packet.destinationGidHigh;
+            if (isSame && target != NONE) {
+                deliver(packet, ports.get(target).device);
+            } else {
+                sendElsewhere(packet);
+            }
+        }
+
+        /** Sends a packet to another address than that of the packet before it. */
+        private void sendElsewhere(Packet packet) {
             if (Gids.isMulticast(packet.destinationGidHigh, packet.destinationGidLow)) {
                 for (int i = 0; i < ports.size(); i++) {
                     deliver(packet, ports.get(i).device);
                 }
                 return;
             }
-            Hca target = find(packet.destinationGidHigh, packet.destinationGidLow);
-            if (target != null) {
-                deliver(packet, target);
+            int found = find(packet.destinationGidHigh, packet.destinationGidLow);
+            if (found != NONE) {
+                target = found;
+                targetHigh = packet.destinationGidHigh;
+                targetLow = packet.destinationGidLow;
+                deliver(packet, ports.get(found).device);
             }
         }
 
-        private void deliver(Packet packet, Hca target) {
+        private void deliver(Packet packet, Hca to) {
             if (!perfect) {
-                way(target).send(packet);
-            } else if (target.isUp()) {
+                way(to).send(packet);
+            } else if (to.isUp()) {
                 tap(packet);
-                target.take(packet);
+                to.take(packet);
             }
         }
 
@@ -209,13 +238,14 @@ public final class InProcessNetwork {
 
         @Override
         public @Nullable DeviceState neighbour(long gidHigh, long gidLow) {
-            Hca target = isShortcut() && device.isUp() && lost.isEmpty() ? find(gidHigh, gidLow) : null;
-            return target != null && target.isUp() ? target : null;
+            int found = isShortcut() && device.isUp() && lost.isEmpty() ? find(gidHigh, gidLow) : NONE;
+            Hca neighbour = found == NONE ? null : ports.get(found).device;
+            return neighbour != null && neighbour.isUp() ? neighbour : null;
         }
 
         @Override
         public boolean leadsTo(long gidHigh, long gidLow) {
-            return Gids.isMulticast(gidHigh, gidLow) || find(gidHigh, gidLow) != null;
+            return Gids.isMulticast(gidHigh, gidLow) || find(gidHigh, gidLow) != NONE;
         }
 
         @Override

@@ -196,7 +196,7 @@ public final class Cq implements CompletionQueueOps {
         }
         occupied[at] = queue;
         slots[at] = frees;
-        long wc = ringAddress + (long) at * IbvWc.SIZE;
+        long wc = Memory.known(ringAddress + (long) at * IbvWc.SIZE);
         Memory.putLong(wc + IbvWc.WR_ID, id);
         Memory.putInt(wc + IbvWc.STATUS, status & (1 << VENDOR_ERROR) - 1);
         Memory.putInt(wc + IbvWc.OPCODE, opcode);
@@ -331,7 +331,7 @@ public final class Cq implements CompletionQueueOps {
             }
             int taken = Math.min(count, waiting);
             for (int i = 0; i < taken; i++) {
-                Memory.copy(ringAddress + (long) head * IbvWc.SIZE, completions + (long) i * IbvWc.SIZE, IbvWc.SIZE);
+                copy(ringAddress + (long) head * IbvWc.SIZE, completions + (long) i * IbvWc.SIZE);
                 if (extras != null && extrasTo != 0) {
                     extras.copy(head, extrasTo + (long) i * CompletionExtras.SIZE);
                 }
@@ -345,6 +345,15 @@ public final class Cq implements CompletionQueueOps {
             return taken;
         } finally {
             engine.leave();
+        }
+    }
+
+    /** Copies a {@code struct ibv_wc}; the loop is short enough for the JIT to unroll it. */
+    private static void copy(long from, long to) {
+        long source = Memory.known(from);
+        long target = Memory.known(to);
+        for (int i = 0; i < IbvWc.SIZE; i += Long.BYTES) {
+            Memory.putLong(target + i, Memory.getLong(source + i));
         }
     }
 

@@ -4,12 +4,17 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** Maps numbers to objects, with look-ups that allocate nothing. */
+/**
+ * Maps numbers to objects, with look-ups that allocate nothing. The object of the last look-up is found at once: the
+ * messages of a connection name the same queue pair and the same regions again.
+ */
 public final class IntMap<T> {
 
     private int[] keys = new int[64];
     private @Nullable Object[] values = new Object[64];
     private int size;
+    /** The place where the last look-up ended. An index and no object: storing that would cost a GC write barrier. */
+    private int last;
 
     public int size() {
         return size;
@@ -17,7 +22,12 @@ public final class IntMap<T> {
 
     @SuppressWarnings("unchecked") // only put writes, and it takes T
     public @Nullable T get(int key) {
-        return (T) values[find(key)];
+        int at = last;
+        if (keys[at] != key || values[at] == null) {
+            at = find(key);
+            last = at;
+        }
+        return (T) values[at];
     }
 
     @SuppressWarnings("unchecked") // only put writes, and it takes T

@@ -84,7 +84,8 @@ public final class ReceiveQueue {
     }
 
     /** Adds one {@code struct ibv_recv_wr}. Returns 0 or -errno. */
-    int post(long request) {
+    int post(long workRequest) {
+        long request = Memory.known(workRequest);
         int count = Memory.getInt(request + IbvRecvWr.NUM_SGE);
         if (count < 0 || count > maxEntries) {
             return -Errno.EINVAL;
@@ -95,7 +96,7 @@ public final class ReceiveQueue {
         int slot = head + size < capacity ? head + size : head + size - capacity;
         ids[slot] = Memory.getLong(request + IbvRecvWr.WR_ID);
         counts[slot] = count;
-        long entry = Memory.getLong(request + IbvRecvWr.SG_LIST);
+        long entry = Memory.known(Memory.getLong(request + IbvRecvWr.SG_LIST));
         for (int i = slot * maxEntries; i < slot * maxEntries + count; i++) {
             addresses[i] = Memory.getLong(entry + IbvSge.ADDR);
             lengths[i] = Memory.getInt(entry + IbvSge.LENGTH);
