@@ -27,8 +27,11 @@ public final class InProcessNetwork {
      * The number of packets that can travel to one peer; a queue pair that is alone in using the peer gets 128 of them.
      */
     private static final int WINDOW = 171;
-    /** The index of no port. */
-    private static final int NONE = -1;
+    /**
+     * After so many packets to other addresses the usual one of a port changes. Not at once: to store an object costs a
+     * GC write barrier, and packets can alternate between two devices.
+     */
+    private static final int MOST_OTHERS = 16;
 
     private final Engine engine;
     final Random random;
@@ -51,7 +54,7 @@ public final class InProcessNetwork {
         try {
             var port = new Port(device);
             ports.add(port);
-            forgetTargets();
+            forgetPeers();
             device.connect(port);
         } finally {
             engine.leave();
@@ -60,7 +63,7 @@ public final class InProcessNetwork {
 
     /** Cuts a device off for ever. */
     public void remove(Hca device) {
-        forgetTargets();
+        forgetPeers();
         ports.removeIf(each -> each.device == device);
         device.connect(UnpluggedPort.INSTANCE);
     }
@@ -131,18 +134,18 @@ public final class InProcessNetwork {
         return new ReceiverQueue(); // of a device that was cut off
     }
 
-    private void forgetTargets() {
-        ports.forEach(each -> each.target = NONE);
+    private void forgetPeers() {
+        ports.forEach(each -> each.peer = null);
     }
 
-    /** Returns the index of the port with an address, or {@link #NONE}. */
-    private int find(long gidHigh, long gidLow) {
+    private @Nullable Hca find(long gidHigh, long gidLow) {
         for (int i = 0; i < ports.size(); i++) {
-            if (ports.get(i).device.gids.indexOf(gidHigh, gidLow) >= 0) {
-                return i;
+            Hca device = ports.get(i).device;
+            if (device.gids.indexOf(gidHigh, gidLow) >= 0) {
+                return device;
             }
         }
-        return NONE;
+        return null;
     }
 
     /** Plugs one device into this network. */
@@ -150,14 +153,13 @@ public final class InProcessNetwork {
         private final Hca device;
         private final List<FaultyPath> ways = new ArrayList<>();
         private final ReceiverQueue queue = new ReceiverQueue();
-        /**
-         * The index of the port to which the last packet went, and the address that it has. An index and no object:
-         * storing that would cost a GC write barrier.
-         */
-        private int target = NONE;
+        /** A device to which many packets went, and the address that they had; null if there is none. */
+        private @Nullable Hca peer;
 
-        private long targetHigh;
-        private long targetLow;
+        private long peerHigh;
+        private long peerLow;
+        /** The packets to other addresses in a row. */
+        private int others;
 
         Port(Hca device) {
             this.device = device;
@@ -184,15 +186,16 @@ public final class InProcessNetwork {
             if (!device.isUp() || !lost.isEmpty() && lost.concern(packet)) {
                 return;
             }
-            boolean isSame = targetLow == packet.destinationGidLow && targetHigh == packet.destinationGidHigh;
-            if (isSame && target != NONE) {
-                deliver(packet, ports.get(target).device);
+            Hca known = peer;
+            if (known != null && peerLow == packet.destinationGidLow && peerHigh == packet.destinationGidHigh) {
+                others = 0;
+                deliver(packet, known);
             } else {
                 sendElsewhere(packet);
             }
         }
 
-        /** Sends a packet to another address than that of the packet before it. */
+        /** Sends a packet to another address than the usual one. */
         private void sendElsewhere(Packet packet) {
             if (Gids.isMulticast(packet.destinationGidHigh, packet.destinationGidLow)) {
                 for (int i = 0; i < ports.size(); i++) {
@@ -200,13 +203,17 @@ public final class InProcessNetwork {
                 }
                 return;
             }
-            int found = find(packet.destinationGidHigh, packet.destinationGidLow);
-            if (found != NONE) {
-                target = found;
-                targetHigh = packet.destinationGidHigh;
-                targetLow = packet.destinationGidLow;
-                deliver(packet, ports.get(found).device);
+            Hca found = find(packet.destinationGidHigh, packet.destinationGidLow);
+            if (found == null) {
+                return;
             }
+            if (others++ == MOST_OTHERS) {
+                peer = found;
+                peerHigh = packet.destinationGidHigh;
+                peerLow = packet.destinationGidLow;
+                others = 0;
+            }
+            deliver(packet, found);
         }
 
         private void deliver(Packet packet, Hca to) {
@@ -238,14 +245,13 @@ public final class InProcessNetwork {
 
         @Override
         public @Nullable DeviceState neighbour(long gidHigh, long gidLow) {
-            int found = isShortcut() && device.isUp() && lost.isEmpty() ? find(gidHigh, gidLow) : NONE;
-            Hca neighbour = found == NONE ? null : ports.get(found).device;
-            return neighbour != null && neighbour.isUp() ? neighbour : null;
+            Hca target = isShortcut() && device.isUp() && lost.isEmpty() ? find(gidHigh, gidLow) : null;
+            return target != null && target.isUp() ? target : null;
         }
 
         @Override
         public boolean leadsTo(long gidHigh, long gidLow) {
-            return Gids.isMulticast(gidHigh, gidLow) || find(gidHigh, gidLow) != NONE;
+            return Gids.isMulticast(gidHigh, gidLow) || find(gidHigh, gidLow) != null;
         }
 
         @Override

@@ -5,16 +5,26 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Maps numbers to objects, with look-ups that allocate nothing. The object of the last look-up is found at once: the
- * messages of a connection name the same queue pair and the same regions again.
+ * Maps numbers to objects, with look-ups that allocate nothing. An object that many look-ups ask for is found at once:
+ * the messages of a connection name the same queue pair and the same regions again.
  */
 public final class IntMap<T> {
+
+    /**
+     * After so many look-ups of other numbers the usual one changes. Not at once: to store an object costs a GC write
+     * barrier, and look-ups can alternate between two numbers.
+     */
+    private static final int MOST_OTHERS = 16;
 
     private int[] keys = new int[64];
     private @Nullable Object[] values = new Object[64];
     private int size;
-    /** The place where the last look-up ended. An index and no object: storing that would cost a GC write barrier. */
-    private int last;
+    /** A number that many look-ups asked for, and its object; null if there is none. */
+    private int usualKey;
+
+    private @Nullable T usual;
+    /** The look-ups of other numbers in a row. */
+    private int others;
 
     public int size() {
         return size;
@@ -22,12 +32,18 @@ public final class IntMap<T> {
 
     @SuppressWarnings("unchecked") // only put writes, and it takes T
     public @Nullable T get(int key) {
-        int at = last;
-        if (keys[at] != key || values[at] == null) {
-            at = find(key);
-            last = at;
+        T found = usual;
+        if (found != null && usualKey == key) {
+            others = 0;
+            return found;
         }
-        return (T) values[at];
+        found = (T) values[find(key)];
+        if (others++ == MOST_OTHERS) {
+            usual = found;
+            usualKey = key;
+            others = 0;
+        }
+        return found;
     }
 
     @SuppressWarnings("unchecked") // only put writes, and it takes T
@@ -61,6 +77,7 @@ public final class IntMap<T> {
         }
         keys[at] = key;
         values[at] = value;
+        usual = null;
     }
 
     public void remove(int key) {
@@ -69,6 +86,7 @@ public final class IntMap<T> {
             return;
         }
         size--;
+        usual = null;
         int mask = keys.length - 1;
         // Moves entries back that a search would no longer reach because of the hole.
         for (int at = (hole + 1) & mask; values[at] != null; at = (at + 1) & mask) {

@@ -31,8 +31,9 @@ public final class ReceiveQueue {
     /** The diagnostics' records of the receives; null if the diagnostics were never on. */
     private @Nullable Posted @Nullable [] posted;
 
-    public ReceiveQueue(DeviceState device, Pd pd, Poster poster, int capacity, int maxEntries) {
-        this(device, pd, poster, capacity, maxEntries, new Occupancy(device.semantics));
+    /** @param isShared whether the receives of the queue complete in several completion queues */
+    public ReceiveQueue(DeviceState device, Pd pd, Poster poster, int capacity, int maxEntries, boolean isShared) {
+        this(device, pd, poster, capacity, maxEntries, new Occupancy(device.semantics, isShared));
     }
 
     private ReceiveQueue(DeviceState device, Pd pd, Poster poster, int capacity, int maxEntries, Occupancy occupied) {

@@ -99,7 +99,7 @@ public final class SendQueue {
         this.capacity = capacity;
         this.maxEntries = maxEntries;
         this.maxInline = maxInline;
-        this.occupied = new Occupancy(qp.hca.semantics);
+        this.occupied = new Occupancy(qp.hca.semantics, false);
         inline = maxInline == 0 ? MemorySegment.NULL : Arena.ofAuto().allocate((long) capacity * maxInline, 8);
         slots = new SendWqe[Math.min(SMALLEST, capacity)];
         fill(slots, 0);
