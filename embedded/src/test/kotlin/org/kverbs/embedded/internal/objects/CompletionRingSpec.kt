@@ -14,12 +14,19 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.Executors
 import java.util.concurrent.TimeUnit
 import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.atomic.AtomicInteger
 import kotlin.random.Random
 
 private const val ENTRIES = 8
 
+/** A ring that takers can empty together for a while, even if the thread that adds does not run. */
+private const val LARGE = 1024
+
 /** The number of completions that are added while other threads take them. */
 private const val MANY = 200_000L
+
+/** How often two threads free slots at the same time. */
+private const val ROUNDS = 300
 
 /** The queue pair whose completions stay, and the one that is destroyed from time to time. */
 private const val STAYS = 1
@@ -28,8 +35,9 @@ private const val GOES = 2
 /** Takes completions as polls do. */
 private class Taker(
     private val ring: CompletionRing,
+    most: Int = ENTRIES,
 ) {
-    private val batch = Arena.ofAuto().allocate(ENTRIES * IbvWc.SIZE.toLong(), 8)
+    private val batch = Arena.ofAuto().allocate(most * IbvWc.SIZE.toLong(), 8)
 
     fun take(most: Int = ENTRIES): List<Pair<Int, Long>> =
         List(ring.take(most, batch.address(), 0, false)) {
@@ -67,7 +75,7 @@ class CompletionRingSpec :
         }
 
         test("should lose no completion and give none twice, nor one of a queue pair that was destroyed before") {
-            val ring = CompletionRing(ENTRIES, null)
+            val ring = CompletionRing(LARGE, null)
             val staying = Occupancy(Semantics.STRICT, false)
             val going = Occupancy(Semantics.STRICT, false)
             val isOver = AtomicBoolean()
@@ -86,14 +94,14 @@ class CompletionRingSpec :
                     }
                 try {
                     for (id in 0 until MANY) {
-                        while (ring.waiting() == ring.capacity()) Thread.onSpinWait()
+                        while (ring.waiting() == ring.capacity()) check(takers.none { it.isDone }) { "a taker failed" }
                         ring.waiting() shouldBeInRange 0..ring.capacity()
                         val goes = random.nextInt(4) == 0
                         if (!goes) stayed += id
                         ring.add(id, if (goes) GOES else STAYS, if (goes) going else staying)
-                        when (random.nextInt(64)) {
+                        when (random.nextInt(4096)) {
                             0 -> ring.forget(GOES)
-                            1 -> ring.resize(ENTRIES + random.nextInt(ENTRIES))
+                            1 -> ring.resize(LARGE + random.nextInt(LARGE))
                         }
                     }
                 } finally {
@@ -111,15 +119,19 @@ class CompletionRingSpec :
 
         test("should count the slots of a shared receive queue that several threads free") {
             val shared = Occupancy(Semantics.STRICT, true)
+            val ready = AtomicInteger()
+            val end = System.nanoTime() + TimeUnit.MINUTES.toNanos(1)
             Executors.newFixedThreadPool(2).use { threads ->
                 List(2) {
                     threads.submit(
                         Callable {
-                            val ring = CompletionRing(ENTRIES, null)
-                            val taker = Taker(ring)
-                            repeat(MANY.toInt()) {
-                                synchronized(shared) { ring.add(1, STAYS, shared) }
-                                taker.take()
+                            val ring = CompletionRing(LARGE, null)
+                            val taker = Taker(ring, LARGE)
+                            repeat(ROUNDS) { round ->
+                                synchronized(shared) { repeat(LARGE) { ring.add(1, STAYS, shared) } }
+                                ready.incrementAndGet()
+                                while (ready.get() < 2 * (round + 1)) check(System.nanoTime() < end) { "one is alone" }
+                                taker.take(LARGE)
                             }
                         },
                     )
