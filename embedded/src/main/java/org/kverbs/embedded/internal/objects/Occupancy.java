@@ -5,10 +5,11 @@ import java.lang.invoke.VarHandle;
 import org.kverbs.embedded.Semantics;
 
 /**
- * Counts the occupied slots of a send or receive queue. Polls free slots without the engine's lock; all else happens with
- * the lock held. With strict semantics a request keeps its slot until the
+ * Counts the occupied slots of a send or receive queue. With strict semantics a request keeps its slot until the
  * program polls its completion, or a later one that proves it done. With those of rxe a request keeps its slot until it
  * is done.
+ *
+ * <p>Polls free slots without the engine's lock. All other methods are called with the lock held.
  */
 public final class Occupancy {
 
