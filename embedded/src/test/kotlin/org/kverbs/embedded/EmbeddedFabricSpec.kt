@@ -130,6 +130,8 @@ class EmbeddedFabricSpec :
         test("should exceed its retries when the peer is dead, while the dead peer notices nothing") {
             Pair(EmbeddedFabric.virtual(1), options = patient).use { pair ->
                 val (a, b) = pair
+                repeat(40) { a.post { write(2, b.mr.remote()).from(a.mr.slice(0, 8)).signaled() } }
+                a.take(40).forEach { it.orThrow() }
                 b.qp.postReceive(7, b.mr.slice())
                 pair.fabric.kill(pair.server)
                 a.post { send(1).from(a.mr.slice(0, 8)) }

@@ -27,6 +27,11 @@ public final class InProcessNetwork {
      * The number of packets that can travel to one peer; a queue pair that is alone in using the peer gets 128 of them.
      */
     private static final int WINDOW = 171;
+    /**
+     * After so many packets to other addresses the usual one of a port changes. Not at once: to store an object costs a
+     * GC write barrier, and packets can alternate between two devices.
+     */
+    private static final int MOST_OTHERS = 16;
 
     private final Engine engine;
     final Random random;
@@ -49,6 +54,7 @@ public final class InProcessNetwork {
         try {
             var port = new Port(device);
             ports.add(port);
+            forgetPeers();
             device.connect(port);
         } finally {
             engine.leave();
@@ -57,6 +63,7 @@ public final class InProcessNetwork {
 
     /** Cuts a device off for ever. */
     public void remove(Hca device) {
+        forgetPeers();
         ports.removeIf(each -> each.device == device);
         device.connect(UnpluggedPort.INSTANCE);
     }
@@ -127,6 +134,10 @@ public final class InProcessNetwork {
         return new ReceiverQueue(); // of a device that was cut off
     }
 
+    private void forgetPeers() {
+        ports.forEach(each -> each.peer = null);
+    }
+
     private @Nullable Hca find(long gidHigh, long gidLow) {
         for (int i = 0; i < ports.size(); i++) {
             Hca device = ports.get(i).device;
@@ -142,6 +153,13 @@ public final class InProcessNetwork {
         private final Hca device;
         private final List<FaultyPath> ways = new ArrayList<>();
         private final ReceiverQueue queue = new ReceiverQueue();
+        /** A device to which many packets went, and the address that they had; null if there is none. */
+        private @Nullable Hca peer;
+
+        private long peerHigh;
+        private long peerLow;
+        /** The packets to other addresses in a row. */
+        private int others;
 
         Port(Hca device) {
             this.device = device;
@@ -165,27 +183,45 @@ public final class InProcessNetwork {
 
         @Override
         public void send(Packet packet) {
-            if (!device.isUp() || lost.concern(packet)) {
+            if (!device.isUp() || !lost.isEmpty() && lost.concern(packet)) {
                 return;
             }
+            Hca known = peer;
+            if (known != null && peerLow == packet.destinationGidLow && peerHigh == packet.destinationGidHigh) {
+                others = 0;
+                deliver(packet, known);
+            } else {
+                sendElsewhere(packet);
+            }
+        }
+
+        /** Sends a packet to another address than the usual one. */
+        private void sendElsewhere(Packet packet) {
             if (Gids.isMulticast(packet.destinationGidHigh, packet.destinationGidLow)) {
                 for (int i = 0; i < ports.size(); i++) {
                     deliver(packet, ports.get(i).device);
                 }
                 return;
             }
-            Hca target = find(packet.destinationGidHigh, packet.destinationGidLow);
-            if (target != null) {
-                deliver(packet, target);
+            Hca found = find(packet.destinationGidHigh, packet.destinationGidLow);
+            if (found == null) {
+                return;
             }
+            if (others++ == MOST_OTHERS) {
+                peer = found;
+                peerHigh = packet.destinationGidHigh;
+                peerLow = packet.destinationGidLow;
+                others = 0;
+            }
+            deliver(packet, found);
         }
 
-        private void deliver(Packet packet, Hca target) {
+        private void deliver(Packet packet, Hca to) {
             if (!perfect) {
-                way(target).send(packet);
-            } else if (target.isUp()) {
+                way(to).send(packet);
+            } else if (to.isUp()) {
                 tap(packet);
-                target.take(packet);
+                to.take(packet);
             }
         }
 

@@ -1,9 +1,5 @@
 package org.kverbs.embedded.internal.objects;
 
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -16,14 +12,13 @@ import org.kverbs.embedded.internal.watch.Posted;
 import org.kverbs.internal.abi.Errno;
 import org.kverbs.internal.abi.IbvCq;
 import org.kverbs.internal.abi.IbvEventType;
-import org.kverbs.internal.abi.IbvWc;
 import org.kverbs.internal.abi.IbvWcStatus;
 import org.kverbs.internal.memory.Memory;
-import org.kverbs.spi.CompletionExtras;
 import org.kverbs.spi.CompletionQueueOps;
 
 /**
- * A completion queue ({@code struct ibv_cq}): a ring of {@code struct ibv_wc}. If more completions come than it holds,
+ * A completion queue ({@code struct ibv_cq}). Its completions wait in a {@link CompletionRing}, from which a poll takes
+ * them without the engine's lock. If more completions come than it holds,
  * the queue breaks: the program can still poll the completions inside, then polls fail, and the queue pairs go to the
  * error state (IBA volume 1, 11.6.3.1). With the semantics of rxe, and if the queue was made to ignore an overrun, the
  * queue goes on and loses the completions that had no room.
@@ -31,9 +26,7 @@ import org.kverbs.spi.CompletionQueueOps;
 public final class Cq implements CompletionQueueOps {
 
     /** The first bit of the vendor error within a status; see {@link #add}. */
-    static final int VENDOR_ERROR = 16;
-
-    private static final VarHandle WAITING = handle();
+    static final int VENDOR_ERROR = CompletionRing.VENDOR_ERROR;
 
     public final long address;
     public final @Nullable Channel<Cq> channel;
@@ -42,26 +35,9 @@ public final class Cq implements CompletionQueueOps {
     private final DeviceState device;
     private final AsyncEvents events;
     private final Engine engine;
-    private MemorySegment ring = MemorySegment.NULL;
-    private long ringAddress;
-    private int capacity;
-    private int head;
-    /** The number of completions in the ring; written with the lock held, read by polling threads without it. */
-    private int waiting;
-    /** The diagnostics' records of the completed requests; null if the diagnostics were never on. */
-    private @Nullable Posted @Nullable [] posted;
-    /** For each completion, the queue that its request was in. */
-    private @Nullable Occupancy[] occupied = {};
-    /** For each completion, the number of slots in that queue that a poll frees. */
-    private int[] slots = {};
+    private final CompletionRing ring;
     /** What the queue was made with by {@code ibv_create_cq_ex}. */
     public final CqOptions options;
-    /** What {@link #nextHasTag} was given. */
-    private long nextTag;
-    private int nextData;
-    /** The timestamps of the completions; null if the queue was made without. */
-    private @Nullable CqExtras extras;
-
     private boolean overrun;
     /** How many completions an event waits for; 0 if for none. */
     private int moderation;
@@ -102,70 +78,26 @@ public final class Cq implements CompletionQueueOps {
         this.address = address;
         this.channel = channel;
         this.engine = device.engine;
-        this.extras = options.isStamped() ? new CqExtras(engine, entries) : null;
-        allocate(entries);
-    }
-
-    private static VarHandle handle() {
-        try {
-            return MethodHandles.lookup().findVarHandle(Cq.class, "waiting", int.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
-
-    private void allocate(int entries) {
-        // The garbage collector frees the ring: a thread that still polls after close() reads old memory, but never
-        // unmapped memory.
-        MemorySegment memory = Arena.ofAuto().allocate((long) entries * IbvWc.SIZE, 8);
-        @Nullable Occupancy[] queues = new Occupancy[entries];
-        int[] counts = new int[entries];
-        // The fields change only after all allocations succeeded: a queue that can't be resized stays as it is.
-        ring = memory;
-        ringAddress = memory.address();
-        capacity = entries;
-        occupied = queues;
-        slots = counts;
+        this.ring = new CompletionRing(entries, options.isStamped() ? new CqExtras(engine, entries) : null);
         Memory.putInt(address + IbvCq.CQE, entries);
     }
 
     int capacity() {
-        return capacity;
+        return ring.capacity();
     }
 
     /** Changes the size. Refuses a size below the number of waiting completions. */
     public int resize(int entries) {
-        if (entries < waiting) {
+        if (!ring.resize(entries)) {
             return -Errno.EINVAL;
         }
-        MemorySegment old = ring;
-        int oldHead = head;
-        int oldCapacity = capacity;
-        @Nullable Posted[] oldPosted = posted;
-        @Nullable Occupancy[] oldOccupied = occupied;
-        int[] oldSlots = slots;
-        @Nullable Posted[] requests = oldPosted == null ? null : new Posted[entries];
-        CqExtras moved = extras == null ? null : extras.resized(entries, head, waiting, capacity);
-        allocate(entries);
-        extras = moved;
-        for (int i = 0; i < waiting; i++) {
-            int from = (oldHead + i) % oldCapacity;
-            MemorySegment.copy(old, (long) from * IbvWc.SIZE, ring, (long) i * IbvWc.SIZE, IbvWc.SIZE);
-            occupied[i] = oldOccupied[from];
-            slots[i] = oldSlots[from];
-            if (requests != null && oldPosted != null) {
-                requests[i] = oldPosted[from];
-            }
-        }
-        posted = requests;
-        head = 0;
+        Memory.putInt(address + IbvCq.CQE, entries);
         return 0;
     }
 
     /** Gives the next completion the tag and the sender's 32 bits of a message. */
     public void nextHasTag(long tag, int data) {
-        nextTag = tag;
-        nextData = data;
+        ring.nextHasTag(tag, data);
     }
 
     /**
@@ -177,9 +109,8 @@ public final class Cq implements CompletionQueueOps {
             boolean solicited,
             Occupancy queue, @Nullable Posted request) {
         int frees = queue.done();
-        if (waiting == capacity) {
-            nextTag = 0;
-            nextData = 0;
+        if (ring.waiting() == ring.capacity()) {
+            ring.skip();
             overrun();
             queue.lost(frees);
             if (request != null) {
@@ -187,32 +118,7 @@ public final class Cq implements CompletionQueueOps {
             }
             return;
         }
-        int at = slot(waiting);
-        if (request != null && posted == null) {
-            posted = new Posted[capacity];
-        }
-        if (posted != null) {
-            posted[at] = request;
-        }
-        occupied[at] = queue;
-        slots[at] = frees;
-        long wc = ringAddress + (long) at * IbvWc.SIZE;
-        Memory.putLong(wc + IbvWc.WR_ID, id);
-        Memory.putInt(wc + IbvWc.STATUS, status & (1 << VENDOR_ERROR) - 1);
-        Memory.putInt(wc + IbvWc.OPCODE, opcode);
-        Memory.putInt(wc + IbvWc.VENDOR_ERR, status >>> VENDOR_ERROR);
-        Memory.putInt(wc + IbvWc.BYTE_LEN, bytes);
-        Memory.putInt(wc + IbvWc.IMM_DATA, immediate);
-        Memory.putInt(wc + IbvWc.QP_NUM, qpn);
-        Memory.putInt(wc + IbvWc.SRC_QP, sourceQp);
-        Memory.putInt(wc + IbvWc.WC_FLAGS, flags);
-        Memory.putLong(wc + IbvWc.PKEY_INDEX, 0); // together with slid, sl and dlid_path_bits, which RoCE does not have
-        if (extras != null) {
-            extras.stamp(at, nextTag, nextData);
-        }
-        nextTag = 0;
-        nextData = 0;
-        WAITING.setRelease(this, waiting + 1);
+        ring.add(id, status, opcode, bytes, immediate, qpn, sourceQp, flags, queue, frees, request);
         engine.advanced();
         if (armed && (!armedSolicited || solicited || status != IbvWcStatus.IBV_WC_SUCCESS)) {
             moderated();
@@ -259,11 +165,6 @@ public final class Cq implements CompletionQueueOps {
         engine.cancel(periodOver);
     }
 
-    private int slot(int i) {
-        int at = head + i;
-        return at < capacity ? at : at - capacity;
-    }
-
     private void overrun() {
         if (options.ignoresOverrun()) {
             return;
@@ -280,28 +181,7 @@ public final class Cq implements CompletionQueueOps {
 
     /** Removes the completions of a queue pair that is destroyed or reset (IBA volume 1, 11.2.5.4). */
     public void forget(int qpn) {
-        int kept = 0;
-        for (int i = 0; i < waiting; i++) {
-            long from = ringAddress + (long) slot(i) * IbvWc.SIZE;
-            if (Memory.getInt(from + IbvWc.QP_NUM) != qpn) {
-                long to = ringAddress + (long) slot(kept) * IbvWc.SIZE;
-                if (to != from) {
-                    Memory.copy(from, to, IbvWc.SIZE);
-                    occupied[slot(kept)] = occupied[slot(i)];
-                    slots[slot(kept)] = slots[slot(i)];
-                    if (posted != null) {
-                        posted[slot(kept)] = posted[slot(i)];
-                    }
-                    if (extras != null) {
-                        extras.move(slot(i), slot(kept));
-                    }
-                }
-                kept++;
-            } else {
-                freeSlots(slot(i));
-            }
-        }
-        WAITING.setRelease(this, kept);
+        ring.forget(qpn);
     }
 
     @Override
@@ -311,57 +191,37 @@ public final class Cq implements CompletionQueueOps {
 
     @Override
     public int poll(int count, long completions, long extrasTo) {
-        if ((int) WAITING.getAcquire(this) == 0 && !overrun && device.failures == null && !engine.isVirtual()) {
-            device.link.look(armed);
-            if ((int) WAITING.getAcquire(this) == 0 && !engine.isWorkLeft()) {
-                return 0;
+        if (device.failures == null && !engine.isVirtual()) {
+            if (ring.waiting() > 0) {
+                int taken = ring.take(count, completions, extrasTo, false);
+                if (taken > 0) {
+                    return taken;
+                }
+            } else if (!overrun) {
+                device.link.look(armed);
+                if (ring.waiting() == 0 && !engine.isWorkLeft()) {
+                    return 0;
+                }
             }
         }
+        return pollLocked(count, completions, extrasTo);
+    }
+
+    /** Polls with the lock held, if there may be more to do than to take completions. */
+    private int pollLocked(int count, long completions, long extrasTo) {
         engine.enter();
         try {
             int refusal = device.refuse(Operation.POLL);
             if (refusal < 0) {
                 return refusal;
             }
-            if (waiting == 0) {
+            if (ring.waiting() == 0) {
                 engine.polledInVain();
             }
-            if (waiting == 0) {
-                return overrun ? -Errno.EOVERFLOW : 0;
-            }
-            int taken = Math.min(count, waiting);
-            for (int i = 0; i < taken; i++) {
-                Memory.copy(ringAddress + (long) head * IbvWc.SIZE, completions + (long) i * IbvWc.SIZE, IbvWc.SIZE);
-                if (extras != null && extrasTo != 0) {
-                    extras.copy(head, extrasTo + (long) i * CompletionExtras.SIZE);
-                }
-                freeSlots(head);
-                if (posted != null) {
-                    polled(posted);
-                }
-                head = head + 1 == capacity ? 0 : head + 1;
-            }
-            WAITING.setRelease(this, waiting - taken);
-            return taken;
+            int taken = ring.take(count, completions, extrasTo, true);
+            return taken == 0 && overrun && ring.waiting() == 0 ? -Errno.EOVERFLOW : taken;
         } finally {
             engine.leave();
-        }
-    }
-
-    /** Frees the slots of the requests that a polled completion proves to be done. */
-    private void freeSlots(int at) {
-        Occupancy queue = occupied[at];
-        if (queue != null) {
-            queue.free(slots[at]);
-        }
-    }
-
-    /** Gives the memory of the request at the head back to the program. */
-    private void polled(@Nullable Posted[] requests) {
-        Posted request = requests[head];
-        requests[head] = null;
-        if (request != null) {
-            request.release();
         }
     }
 

@@ -4,12 +4,27 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** Maps numbers to objects, with look-ups that allocate nothing. */
+/**
+ * Maps numbers to objects, with look-ups that allocate nothing. An object that many look-ups ask for is found at once:
+ * the messages of a connection name the same queue pair and the same regions again.
+ */
 public final class IntMap<T> {
+
+    /**
+     * After so many look-ups of other numbers the usual one changes. Not at once: to store an object costs a GC write
+     * barrier, and look-ups can alternate between two numbers.
+     */
+    private static final int MOST_OTHERS = 16;
 
     private int[] keys = new int[64];
     private @Nullable Object[] values = new Object[64];
     private int size;
+    /** A number that many look-ups asked for, and its object; null if there is none. */
+    private int usualKey;
+
+    private @Nullable T usual;
+    /** The look-ups of other numbers in a row. */
+    private int others;
 
     public int size() {
         return size;
@@ -17,7 +32,18 @@ public final class IntMap<T> {
 
     @SuppressWarnings("unchecked") // only put writes, and it takes T
     public @Nullable T get(int key) {
-        return (T) values[find(key)];
+        T found = usual;
+        if (found != null && usualKey == key) {
+            others = 0;
+            return found;
+        }
+        found = (T) values[find(key)];
+        if (others++ == MOST_OTHERS) {
+            usual = found;
+            usualKey = key;
+            others = 0;
+        }
+        return found;
     }
 
     @SuppressWarnings("unchecked") // only put writes, and it takes T
@@ -51,6 +77,7 @@ public final class IntMap<T> {
         }
         keys[at] = key;
         values[at] = value;
+        usual = null;
     }
 
     public void remove(int key) {
@@ -59,6 +86,7 @@ public final class IntMap<T> {
             return;
         }
         size--;
+        usual = null;
         int mask = keys.length - 1;
         // Moves entries back that a search would no longer reach because of the hole.
         for (int at = (hole + 1) & mask; values[at] != null; at = (at + 1) & mask) {

@@ -31,8 +31,9 @@ public final class ReceiveQueue {
     /** The diagnostics' records of the receives; null if the diagnostics were never on. */
     private @Nullable Posted @Nullable [] posted;
 
-    public ReceiveQueue(DeviceState device, Pd pd, Poster poster, int capacity, int maxEntries) {
-        this(device, pd, poster, capacity, maxEntries, new Occupancy(device.semantics));
+    /** @param isShared whether the receives of the queue complete in several completion queues */
+    public ReceiveQueue(DeviceState device, Pd pd, Poster poster, int capacity, int maxEntries, boolean isShared) {
+        this(device, pd, poster, capacity, maxEntries, new Occupancy(device.semantics, isShared));
     }
 
     private ReceiveQueue(DeviceState device, Pd pd, Poster poster, int capacity, int maxEntries, Occupancy occupied) {
@@ -84,7 +85,8 @@ public final class ReceiveQueue {
     }
 
     /** Adds one {@code struct ibv_recv_wr}. Returns 0 or -errno. */
-    int post(long request) {
+    int post(long workRequest) {
+        long request = Memory.known(workRequest);
         int count = Memory.getInt(request + IbvRecvWr.NUM_SGE);
         if (count < 0 || count > maxEntries) {
             return -Errno.EINVAL;
@@ -95,7 +97,7 @@ public final class ReceiveQueue {
         int slot = head + size < capacity ? head + size : head + size - capacity;
         ids[slot] = Memory.getLong(request + IbvRecvWr.WR_ID);
         counts[slot] = count;
-        long entry = Memory.getLong(request + IbvRecvWr.SG_LIST);
+        long entry = Memory.known(Memory.getLong(request + IbvRecvWr.SG_LIST));
         for (int i = slot * maxEntries; i < slot * maxEntries + count; i++) {
             addresses[i] = Memory.getLong(entry + IbvSge.ADDR);
             lengths[i] = Memory.getInt(entry + IbvSge.LENGTH);

@@ -33,7 +33,7 @@ public final class Srq implements ReceiveOps {
         this.address = address;
         this.pd = pd;
         this.poster = new Poster(device.name, 0);
-        this.queue = new ReceiveQueue(device, pd, poster, capacity, maxEntries);
+        this.queue = new ReceiveQueue(device, pd, poster, capacity, maxEntries, true);
     }
 
     /** Raises the limit event if it is due; called after a receive was taken. */

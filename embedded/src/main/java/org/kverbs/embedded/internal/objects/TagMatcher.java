@@ -62,8 +62,8 @@ public final class TagMatcher implements CompletionUser {
         this.cq = cq;
         this.maxTags = maxTags;
         this.maxOperations = maxOperations;
-        this.occupied = new Occupancy(device.semantics);
-        this.operations = new Occupancy(Semantics.STRICT); // Soft-RoCE, the other semantics, has no tags
+        this.occupied = new Occupancy(device.semantics, false);
+        this.operations = new Occupancy(Semantics.STRICT, false); // Soft-RoCE, the other semantics, has no tags
     }
 
     /** Carries out a list of {@code struct ibv_ops_wr} up to the first that is refused. Returns 0 or -errno. */

@@ -10,7 +10,8 @@
  * org.kverbs.embedded.internal.objects.Failures}). A region that is paged on demand has a {@link
  * org.kverbs.embedded.internal.objects.PageTable}, which asks the {@link
  * org.kverbs.embedded.internal.objects.AddressSpace} whether pages are mapped. {@link
- * org.kverbs.embedded.internal.objects.Occupancy} decides when the slot of a request is free again.
+ * org.kverbs.embedded.internal.objects.Occupancy} decides when the slot of a request is free again. Threads that poll
+ * take completions out of a {@link org.kverbs.embedded.internal.objects.CompletionRing} without the engine's lock.
  *
  * <p>The packages of the device. Every arrow goes down; no package knows one above it:
  *

@@ -36,6 +36,10 @@ public final class Qp extends Task implements KeyUser, CompletionUser {
     final int number;
     public final QpHandles handles;
     public final int type;
+    // What each packet asks for and the type decides.
+    private final int transport;
+    private final boolean isReliable;
+    private final boolean isXrc;
     final Pd pd;
     final @Nullable Cq sendCq;
     final @Nullable Cq recvCq;
@@ -89,6 +93,9 @@ public final class Qp extends Task implements KeyUser, CompletionUser {
         this.init = init;
         this.number = number;
         this.type = init.type();
+        this.transport = transport(type);
+        this.isReliable = transport == Opcode.RC || transport == Opcode.XRC;
+        this.isXrc = transport == Opcode.XRC;
         this.pd = init.pd();
         this.sendCq = init.sendCq();
         this.recvCq = init.recvCq();
@@ -146,7 +153,7 @@ public final class Qp extends Task implements KeyUser, CompletionUser {
 
     /** Tells whether requests are acknowledged, as those of RC are. */
     boolean isReliable() {
-        return type != IbvQpType.IBV_QPT_UC && type != IbvQpType.IBV_QPT_UD && type != IbvQpType.IBV_QPT_RAW_PACKET;
+        return isReliable;
     }
 
     /** Tells whether there is one peer, as for RC, UC and XRC. */
@@ -156,7 +163,7 @@ public final class Qp extends Task implements KeyUser, CompletionUser {
 
     /** Tells whether it is one end of an extended reliable connection. */
     boolean isXrc() {
-        return type == IbvQpType.IBV_QPT_XRC_SEND || domain != null;
+        return isXrc;
     }
 
     /** Returns the queue that a request of XRC names, if there is one in the domain of this queue pair. */
@@ -257,6 +264,10 @@ public final class Qp extends Task implements KeyUser, CompletionUser {
 
     /** Returns the transport, which is in the opcode of each packet of this queue pair. */
     int transport() {
+        return transport;
+    }
+
+    private static int transport(int type) {
         return switch (type) {
             case IbvQpType.IBV_QPT_RC -> Opcode.RC;
             case IbvQpType.IBV_QPT_XRC_SEND, IbvQpType.IBV_QPT_XRC_RECV -> Opcode.XRC;

@@ -18,7 +18,7 @@ final class ReceiveSide {
 
     ReceiveSide(Qp qp, int maxRequests, int maxEntries) {
         this.qp = qp;
-        this.own = new ReceiveQueue(qp.hca, qp.pd, qp.poster, maxRequests, maxEntries);
+        this.own = new ReceiveQueue(qp.hca, qp.pd, qp.poster, maxRequests, maxEntries, false);
         this.occupied = qp.srq == null ? own.occupied : qp.srq.queue.occupied;
     }
 

@@ -99,7 +99,7 @@ public final class SendQueue {
         this.capacity = capacity;
         this.maxEntries = maxEntries;
         this.maxInline = maxInline;
-        this.occupied = new Occupancy(qp.hca.semantics);
+        this.occupied = new Occupancy(qp.hca.semantics, false);
         inline = maxInline == 0 ? MemorySegment.NULL : Arena.ofAuto().allocate((long) capacity * maxInline, 8);
         slots = new SendWqe[Math.min(SMALLEST, capacity)];
         fill(slots, 0);
@@ -202,7 +202,8 @@ public final class SendQueue {
      * Adds one {@code struct ibv_send_wr}; the caller calls {@link #watch} when all of its list are in. Returns 0 or
      * -errno.
      */
-    int post(long request) {
+    int post(long workRequest) {
+        long request = Memory.known(workRequest);
         int opcode = Memory.getInt(request + IbvSendWr.OPCODE);
         int flags = Memory.getInt(request + IbvSendWr.SEND_FLAGS);
         int count = Memory.getInt(request + IbvSendWr.NUM_SGE);
@@ -220,7 +221,7 @@ public final class SendQueue {
         int word = Memory.getInt(request + IbvSendWr.IMM_DATA);
         boolean native_ = ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN || !wqe.hasImmediate();
         wqe.immediate = native_ ? word : Integer.reverseBytes(word);
-        int result = readEntries(wqe, Memory.getLong(request + IbvSendWr.SG_LIST));
+        int result = readEntries(wqe, Memory.known(Memory.getLong(request + IbvSendWr.SG_LIST)));
         if (result == 0) {
             result = readTarget(wqe, request);
         }

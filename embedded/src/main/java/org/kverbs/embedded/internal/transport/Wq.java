@@ -54,7 +54,7 @@ public final class Wq implements ReceiveOps, KeyUser, CompletionUser {
         this.cq = cq;
         this.flags = flags;
         this.poster = new Poster(hca.name, 0);
-        this.queue = new ReceiveQueue(hca, pd, poster, capacity, maxEntries);
+        this.queue = new ReceiveQueue(hca, pd, poster, capacity, maxEntries, false);
         this.receiver = new Receiver(maxEntries);
     }
 

@@ -31,7 +31,7 @@ class CqSpec :
                 failures.forEach { cq.users += CompletionUser { throw it } }
                 cq.users += CompletionUser { told++ }
                 engine.enter()
-                repeat(2) { cq.add(1, 0, 0, 0, 0, 1, 1, 0, false, Occupancy(Semantics.STRICT), null) }
+                repeat(2) { cq.add(1, 0, 0, 0, 0, 1, 1, 0, false, Occupancy(Semantics.STRICT, false), null) }
                 engine.leave()
                 told shouldBe 1
                 reported shouldBe failures
