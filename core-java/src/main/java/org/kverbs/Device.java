@@ -100,6 +100,7 @@ public final class Device {
      * @param provider the provider that {@link #provider} names
      */
     public static Device of(VerbsProvider provider, VerbsDevice device) {
+        Providers.nativeFirst(); // the native provider offers what all queues use: see ProcessFence
         return new Device(Objects.requireNonNull(provider, "provider"), Objects.requireNonNull(device, "device"));
     }
 

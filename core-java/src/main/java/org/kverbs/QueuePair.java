@@ -465,9 +465,13 @@ public final class QueuePair extends Resource {
         sends.postOne(IbvWrOpcode.IBV_WR_SEND, workRequestId, from, 0, 0);
     }
 
-    /** Posts one write to the start of a peer's memory (IBV_WR_RDMA_WRITE); RC and UC. See {@link #postSend}. */
+    /**
+     * Posts one write to the start of a peer's memory (IBV_WR_RDMA_WRITE); RC and UC. See {@link #postSend}.
+     *
+     * @throws IndexOutOfBoundsException if the buffer is longer than the peer's memory
+     */
     public void postWrite(long workRequestId, MemorySlice from, RemoteMemory to) {
-        postWrite(workRequestId, from, to.address(), to.rkey());
+        postWrite(workRequestId, from, to.addressAt(0, from.length()), to.rkey());
     }
 
     /** The same with address and key given, which the peer's device checks. */
@@ -475,9 +479,13 @@ public final class QueuePair extends Resource {
         sends.postOne(IbvWrOpcode.IBV_WR_RDMA_WRITE, workRequestId, from, remoteAddress, rkey);
     }
 
-    /** Posts one read from the start of a peer's memory (IBV_WR_RDMA_READ); RC only. See {@link #postSend}. */
+    /**
+     * Posts one read from the start of a peer's memory (IBV_WR_RDMA_READ); RC only. See {@link #postSend}.
+     *
+     * @throws IndexOutOfBoundsException if the buffer is longer than the peer's memory
+     */
     public void postRead(long workRequestId, MemorySlice into, RemoteMemory from) {
-        postRead(workRequestId, into, from.address(), from.rkey());
+        postRead(workRequestId, into, from.addressAt(0, into.length()), from.rkey());
     }
 
     /** The same with address and key given, which the peer's device checks. */

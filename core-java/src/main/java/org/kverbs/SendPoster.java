@@ -73,11 +73,11 @@ final class SendPoster implements Posting<SendRequests> {
 
     /** Posts one signaled request with one buffer. A send has no remote memory. */
     void postOne(int opcode, long workRequestId, MemorySlice buffer, long remoteAddress, int rkey) {
-        if (isAddressed) {
-            requireAddresses(listOf(opcode, workRequestId, buffer, remoteAddress, rkey)); // refuses it: it has none
-        }
         enter();
         try {
+            if (isAddressed) {
+                requireAddresses(listOf(opcode, workRequestId, buffer, remoteAddress, rkey)); // refuses it: it has none
+            }
             int result = ops.postSend(
                     single.write(
                             workRequestId,

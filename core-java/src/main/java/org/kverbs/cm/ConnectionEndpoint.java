@@ -303,17 +303,17 @@ public final class ConnectionEndpoint implements AutoCloseable {
      * @throws WorkRequestException ENOMEM if the send queue is full; EINVAL if the endpoint is not connected
      */
     public void postSend(long workRequestId, MemorySlice message) {
-        queuePair.postWith(requests -> requests.send(workRequestId).from(message).signaled());
+        queuePair.postSend(workRequestId, message);
     }
 
     /** Posts a read of the peer's memory, with a completion among those of sends ({@code rdma_post_read}). */
     public void postRead(long workRequestId, MemorySlice into, RemoteMemory from) {
-        queuePair.postWith(requests -> requests.read(workRequestId, from).into(into).signaled());
+        queuePair.postRead(workRequestId, into, from);
     }
 
     /** Posts a write to the peer's memory, with a completion among those of sends ({@code rdma_post_write}). */
     public void postWrite(long workRequestId, MemorySlice from, RemoteMemory to) {
-        queuePair.postWith(requests -> requests.write(workRequestId, to).from(from).signaled());
+        queuePair.postWrite(workRequestId, from, to);
     }
 
     /** Waits for the next completion of a send, read or write; see {@link #awaitSend(Duration)}. */

@@ -36,12 +36,18 @@ public final class ProcessFence {
         Supplier<@Nullable Runnable> maker = MAKER.getAndSet(null);
         if (maker != null) {
             try {
-                Thread.ofPlatform().daemon().name("kverbs-fence").start(() -> fence = maker.get());
+                Thread.ofPlatform().daemon().name("kverbs-fence").start(() -> bring(maker.get()));
             } catch (VirtualMachineError e) {
                 // This process has no room for a thread: it goes on without a fence.
             }
         }
         return false;
+    }
+
+    private static void bring(@Nullable Runnable made) {
+        if (made != null) {
+            fence = made;
+        }
     }
 
     /** Runs the fence. It takes some hundred nanoseconds. */

@@ -5,8 +5,8 @@
  *   lives       Lifetime (with Guard, Bias, ProcessFence and Traces): which resource was made from
  *               which, and how each is closed
  *   providers   Providers: those that ServiceLoader found
- *   work        WorkRequestArena, InlineArea, RequestLimits, DriverAddress: work requests in native
- *               memory
+ *   work        WorkRequestArena, SingleSend, SingleReceive, InlineArea, RequestLimits, DriverAddress:
+ *               work requests in native memory
  *   errors      ErrorAdvice, ConnectionAdvice, ErrnoNames, Refusal, QueuePairTransitions, MemlockLimit,
  *               DeviceNodes: the sentences of error messages
  *   others      SocketAddresses, SysfsCounters

@@ -23,8 +23,11 @@ internal class PollLoop(
     /** How often the coroutine that runs can still look for a completion before it must suspend. */
     private var looksLeft = LOOKS
 
-    /** How many further coroutines can look as often in this round. */
-    private var turnsLeft = TURNS
+    /** When the first coroutine of this round had looked as often as it can, by [System.nanoTime]; 0 for never. */
+    private var turnsBegan = 0L
+
+    /** True if this round lets no further coroutine look: its time is over, or somebody waits for the thread. */
+    @Volatile private var mustEnd = false
     private var isLooking = false
     private val glance = Glance()
 
@@ -71,6 +74,7 @@ internal class PollLoop(
     val hasTasks: Boolean get() = tasks.isNotEmpty()
 
     fun wake() {
+        if (!mustEnd) mustEnd = true
         when (sleep) {
             PARKED -> LockSupport.unpark(sleeper)
             WAITING -> if (channel.isOpen) wakeChannel()
@@ -88,15 +92,16 @@ internal class PollLoop(
     /** Runs the tasks and polls every queue once. Returns the number of tasks and completions. */
     fun round(): Int {
         looksLeft = LOOKS
-        turnsLeft = TURNS
+        turnsBegan = 0
+        mustEnd = false
         val tasks = runTasks()
         return tasks + pollAll()
     }
 
     /**
      * Returns the stand-in for a coroutine on this thread that wants to look for the completion of its request before
-     * it suspends. Null if it must suspend: another coroutine is looking further up the stack, or the coroutines of
-     * this round have looked so often that others would wait too long.
+     * it suspends. Null if it must suspend: another coroutine is looking further up the stack, this one has looked 256
+     * times, or the coroutines of this round have looked for so long that others would wait too long.
      */
     fun glance(): Glance? {
         if (isLooking) return null
@@ -106,13 +111,21 @@ internal class PollLoop(
     }
 
     /**
-     * Lets the next coroutine look, as the one that runs is about to suspend. If there are tasks or other queues, they
-     * come first: then none looks until the next round.
+     * Lets the next coroutine look, as the one that runs is about to suspend. None looks until the next round if the
+     * dispatcher has tasks or another queue, if somebody has woken the thread or interrupted it, or if coroutines have
+     * looked like this for half a millisecond: on an embedded device a post takes the time of the copy.
      */
     private fun endTurn() {
-        if (turnsLeft == 0 || tasks.isNotEmpty() || queues.size > 1) return
-        turnsLeft--
-        looksLeft = LOOKS
+        if (mustEnd || tasks.isNotEmpty() || queues.size > 1) return
+        val now = System.nanoTime()
+        if (turnsBegan == 0L) turnsBegan = now
+        if (now - turnsBegan > TURNS_NANOS ||
+            Thread.currentThread().isInterrupted
+        ) {
+            mustEnd = true
+        } else {
+            looksLeft = LOOKS
+        }
     }
 
     /** Handles the completions of one queue that are there now, unless [glance] is null. For the polling thread. */
@@ -271,9 +284,7 @@ internal class PollLoop(
     private companion object {
         const val BATCH = 64
         const val LOOKS = 256
-
-        /** With [LOOKS] of 60 ns each, a round takes about a millisecond at most. */
-        const val TURNS = 63
+        const val TURNS_NANOS = 500_000L
         const val AWAKE = 0
         const val PARKED = 1
         const val WAITING = 2

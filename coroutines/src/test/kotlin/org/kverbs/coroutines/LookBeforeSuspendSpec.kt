@@ -25,7 +25,6 @@ import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.dsl.get
 import org.kverbs.dsl.write
-import kotlin.concurrent.thread
 import kotlin.coroutines.Continuation
 import kotlin.coroutines.EmptyCoroutineContext
 import kotlin.coroutines.startCoroutine
@@ -100,25 +99,31 @@ class LookBeforeSuspendSpec :
             }
         }
 
-        test("should end a round of coroutines that never need to suspend, and run a task of another thread between") {
+        test("should end a round of coroutines that never need to suspend, soon after a task came for the thread") {
             TwoEnds(settings = { maxSendWr(3) }, dispatcher = { callerPolls() }).use { ends ->
+                val dispatcher = ends.client.dispatcher.coroutineDispatcher
+                var calls = 0
+                var askedAt = 0
+                var ranAfter = Int.MAX_VALUE
                 val endless =
-                    List(
-                        3,
-                    ) {
-                        CoroutineScope(
-                            ends.client.dispatcher.coroutineDispatcher,
-                        ).launch { while (true) ends.writeOne() }
+                    List(3) { number ->
+                        CoroutineScope(dispatcher).launch {
+                            while (true) {
+                                ends.writeOne()
+                                calls++
+                                if (number == 1 && calls > WRITES && askedAt == 0) {
+                                    askedAt = calls
+                                    dispatcher.dispatch(EmptyCoroutineContext) { ranAfter = calls - askedAt }
+                                }
+                            }
+                        }
                     }
-                repeat(10) { ends.client.dispatcher.poll() shouldBeGreaterThan 0 }
-                var hasRun = false
-                thread {
-                    ends.client.dispatcher.coroutineDispatcher.dispatch(
-                        EmptyCoroutineContext,
-                    ) { hasRun = true }
-                }.join()
-                ends.client.dispatcher.poll()
-                hasRun shouldBe true
+                var rounds = 0
+                while (ranAfter == Int.MAX_VALUE && rounds++ < 10_000) {
+                    ends.client.dispatcher.poll() shouldBeGreaterThan 0
+                }
+                // Each looks 256 times at most before the task runs.
+                ranAfter shouldBeLessThan 3 * 300
                 endless.forEach { it.cancel() }
                 while (endless.any { !it.isCompleted }) ends.client.dispatcher.poll()
             }

@@ -17,7 +17,7 @@ public fun QueuePair.postSend(
 ): Unit = postSend(id, from)
 
 /** Posts one write to the start of the peer's memory that ends with a completion; errors as [QueuePair.postSend]. */
-public fun TypedQueuePair<ConnectedVerbs>.postWrite(
+public fun TypedQueuePair<WriteVerbs>.postWrite(
     from: MemorySlice,
     to: RemoteMemory,
     id: Long = 0,
@@ -31,7 +31,7 @@ public fun QueuePair.postWrite(
 ): Unit = postWrite(id, from, to)
 
 /** Posts one read from the start of the peer's memory that ends with a completion; errors as [QueuePair.postSend]. */
-public fun TypedQueuePair<RcVerbs>.postRead(
+public fun TypedQueuePair<ReadVerbs>.postRead(
     into: MemorySlice,
     from: RemoteMemory,
     id: Long = 0,

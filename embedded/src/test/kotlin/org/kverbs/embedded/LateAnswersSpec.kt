@@ -9,6 +9,7 @@ import org.kverbs.embedded.internal.wire.Opcode
 import java.time.Duration
 
 private const val ACK = 0x1f
+private const val NAK_SEQUENCE = 0x60
 private const val TIMEOUT = 10
 private const val BYTES = 8
 
@@ -46,6 +47,26 @@ class LateAnswersSpec :
                 // Each retry has as long.
                 pass(interval.multipliedBy(4).minusNanos(1)).shouldBeEmpty()
                 pass(Duration.ofNanos(1)) shouldContainExactly listOf(again)
+            }
+        }
+
+        test("should look again soon while packets are not taken, and not wait for another interval") {
+            writing {
+                var looks = 0
+                catchUp = { ++looks > 3 }
+                pass(interval).shouldBeEmpty()
+                pass(interval.dividedBy(4)) shouldContainExactly listOf(again)
+            }
+        }
+
+        test("should not count a timeout when the packets that have arrived make it send again") {
+            writing {
+                catchUp = {
+                    arrive(Opcode.RC_ACK, 0) { syndrome = NAK_SEQUENCE }
+                    true
+                }
+                pass(interval) shouldContainExactly listOf(again)
+                qp.counters()["local_ack_timeout_err"] shouldBe 0
             }
         }
 

@@ -82,6 +82,16 @@ internal class PostingSpec :
             val refusal = shouldThrow<WorkRequestException> { qp.postSend(1, memory().slice(0, 8)) }
             refusal.errnoName() shouldBe "EINVAL"
             refusal.message shouldContain "A request of a UD queue pair needs an address"
+            qp.close()
+            shouldThrow<IllegalStateException> { qp.postSend(1, memory().slice(0, 8)) }
+        }
+
+        case("should refuse a write and a read that are longer than the remote memory", RAW_CONNECT) {
+            val (a, b) = linked()
+            val remote = b.mr.remote().slice(0, 8)
+            shouldThrow<IndexOutOfBoundsException> { a.qp.postWrite(1, a.mr.slice(0, 9), remote) }
+            shouldThrow<IndexOutOfBoundsException> { a.qp.postRead(1, a.mr.slice(0, 9), remote) }
+            a.cq.shouldStayEmpty()
         }
 
         case("should refuse a request that is posted without a list when the queue pair is closed", RAW_CONNECT) {

@@ -38,8 +38,11 @@ final class Membarrier {
         }
     }
 
-    /** Returns the number of the system call, or -1 for a processor whose number is not known here. */
+    /** Returns the number of the system call, or -1 for a system or processor whose number is not known here. */
     private static long number() {
+        if (!System.getProperty("os.name").equals("Linux")) {
+            return -1;
+        }
         return switch (System.getProperty("os.arch")) {
             case "amd64" -> 324;
             case "aarch64", "riscv64" -> 283;

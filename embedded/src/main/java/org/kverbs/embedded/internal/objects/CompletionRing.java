@@ -152,13 +152,17 @@ final class CompletionRing {
                 if (extras != null && extrasTo != 0) {
                     extras.copy(head, extrasTo + (long) i * CompletionExtras.SIZE);
                 }
-                freeSlots(head);
+                Occupancy queue = occupied[head];
+                int frees = slots[head];
                 if (requests != null) {
                     release(requests);
                 }
                 head = head + 1 == capacity ? 0 : head + 1;
+                TAKEN.setRelease(this, taken + 1);
+                if (queue != null) {
+                    queue.polled(frees);
+                }
             }
-            TAKEN.setRelease(this, taken + number);
             return number;
         } finally {
             guard.exit();

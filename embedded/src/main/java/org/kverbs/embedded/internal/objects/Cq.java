@@ -82,10 +82,6 @@ public final class Cq implements CompletionQueueOps {
         Memory.putInt(address + IbvCq.CQE, entries);
     }
 
-    int capacity() {
-        return ring.capacity();
-    }
-
     /** Changes the size. Refuses a size below the number of waiting completions. */
     public int resize(int entries) {
         if (!ring.resize(entries)) {

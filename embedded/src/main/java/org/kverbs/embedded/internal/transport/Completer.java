@@ -17,10 +17,12 @@ import org.kverbs.internal.memory.Memory;
 final class Completer {
 
     /**
-     * How often a timeout may be put off because packets that have arrived are not taken yet: it may come after up to
-     * four times its interval (IBA volume 1, 9.7.6.1.3).
+     * By how many intervals a timeout may be put off because packets that have arrived are not taken yet: it may come
+     * after up to four times its interval (IBA volume 1, 9.7.6.1.3).
      */
     private static final int MOST_PUT_OFF = 3;
+    /** When a timeout that was put off looks again, in nanoseconds: who takes packets is done soon. */
+    private static final long SOON = 100_000;
     /** The retry count that means for ever; for RNR only. */
     private static final int FOREVER = 7;
 
@@ -29,8 +31,8 @@ final class Completer {
     private int unacknowledged;
     private int retriesLeft;
     private int rnrRetriesLeft;
-    /** How often the current timeout was put off. */
-    private int putOff;
+    /** When the current timeout counts at the latest; 0 if it was not put off. */
+    private long latest;
     /** True if the peer's receive queue was empty and the RNR timer still runs. */
     private boolean isHeldBack;
     /** True if all was sent again since the last progress: a second sign of the same loss has no effect. */
@@ -60,7 +62,7 @@ final class Completer {
     private void refill() {
         retriesLeft = qp.retryCount;
         rnrRetriesLeft = qp.rnrRetry;
-        putOff = 0;
+        latest = 0;
         wentBack = false;
     }
 
@@ -173,6 +175,7 @@ final class Completer {
             return;
         }
         int psn = unacknowledged;
+        boolean wentBefore = wentBack;
         boolean caughtUp = qp.hca.link.catchUp();
         if (unacknowledged != psn || isHeldBack || qp.state == IbvQpState.IBV_QPS_ERR) {
             return; // an answer had arrived, but no thread had taken it
@@ -180,12 +183,18 @@ final class Completer {
         if (isPaced()) {
             return; // it was not sent again yet
         }
-        if (!caughtUp && putOff < MOST_PUT_OFF) {
-            putOff++;
-            qp.hca.engine.schedule(timer, timeoutNanos());
+        if (!wentBefore && wentBack) {
+            return; // a NAK had arrived, and all was sent again
+        }
+        long now = qp.hca.engine.now();
+        if (!caughtUp && latest == 0) {
+            latest = now + MOST_PUT_OFF * timeoutNanos();
+        }
+        if (!caughtUp && now < latest) {
+            qp.hca.engine.schedule(timer, Math.min(latest - now, SOON));
             return;
         }
-        putOff = 0;
+        latest = 0;
         qp.counters.count(Counter.LOCAL_ACK_TIMEOUT_ERR);
         if (retriesLeft-- <= 0) {
             if (!qp.migration.leavesBrokenPath()) {

@@ -37,6 +37,7 @@ final class LinuxSocket implements UdpSocket {
     private static final int SOL_IPV6 = 41;
 
     private static final int SO_REUSEADDR = 2;
+    private static final int SO_BINDTOIFINDEX = 62;
     private static final int SO_SNDBUF = 7;
     private static final int SO_RCVBUF = 8;
     private static final int IP_TOS = 1;
@@ -50,7 +51,6 @@ final class LinuxSocket implements UdpSocket {
     private static final int IPV6_ADD_MEMBERSHIP = 20;
     private static final int IPV6_MTU_DISCOVER = 23;
     private static final int IPV6_V6ONLY = 26;
-    private static final int IPV6_MULTICAST_ALL = 29;
     private static final int IPV6_HOPLIMIT = 52;
     private static final int IPV6_RECVTCLASS = 66;
     private static final int IPV6_TCLASS = 67;
@@ -131,12 +131,16 @@ final class LinuxSocket implements UdpSocket {
             check("IPV6_V6ONLY", set(SOL_IPV6, IPV6_V6ONLY, 1));
             check("IPV6_MTU_DISCOVER", set(SOL_IPV6, IPV6_MTU_DISCOVER, PMTUDISC_DO));
             set(SOL_IPV6, IPV6_RECVTCLASS, 1);
-            set(SOL_IPV6, IPV6_MULTICAST_ALL, 0); // as above, from Linux 4.20 on
             set(SOL_UDP, UDP_NO_CHECK6_RX, 1);
         }
         set(SOL_UDP, UDP_GRO, 1);
         if (at.isMulticastAddress()) {
             check("SO_REUSEADDR", set(SOL_SOCKET, SO_REUSEADDR, 1));
+            if (at instanceof Inet6Address group && group.getScopeId() > 0) {
+                // Linux gives an IPv6 group's packets of any interface to each socket that joined on one. A process
+                // without privileges may bind a socket to its interface from Linux 5.7 on.
+                set(SOL_SOCKET, SO_BINDTOIFINDEX, group.getScopeId());
+            }
         }
     }
 

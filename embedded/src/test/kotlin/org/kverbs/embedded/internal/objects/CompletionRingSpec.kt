@@ -4,6 +4,7 @@ import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.ints.shouldBeInRange
+import io.kotest.matchers.ints.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import org.kverbs.embedded.Semantics
 import org.kverbs.internal.abi.IbvWc
@@ -115,6 +116,29 @@ class CompletionRingSpec :
             }
             ids.getValue(GOES).toSet().size shouldBe ids.getValue(GOES).size
             listOf(staying.count(), going.count()) shouldBe listOf(0, 0)
+        }
+
+        test("should have room for a completion once the slot of another one is free") {
+            val ring = CompletionRing(ENTRIES, null)
+            val queue = Occupancy(Semantics.STRICT, false)
+            val isOver = AtomicBoolean()
+            Executors.newSingleThreadExecutor().use { thread ->
+                val taker = thread.submit(Callable { Taker(ring).run { while (!isOver.get()) take() } })
+                try {
+                    var id = 0L
+                    while (id < MANY) {
+                        if (queue.count() < ENTRIES) {
+                            ring.waiting() shouldBeLessThan ENTRIES
+                            ring.add(id++, STAYS, queue)
+                        } else {
+                            check(!taker.isDone) { "the taker failed" }
+                        }
+                    }
+                } finally {
+                    isOver.set(true)
+                }
+                taker.get(1, TimeUnit.MINUTES)
+            }
         }
 
         test("should count the slots of a shared receive queue that several threads free") {
