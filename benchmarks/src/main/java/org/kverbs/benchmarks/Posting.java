@@ -13,7 +13,7 @@ import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Setup;
 
-/** Measures the cost of a post. Each method has a counterpart in {@code loops.c}; both ways to post one write share one. */
+/** Measures the cost of a post. Each has a counterpart in {@code loops.c}; both ways to post one write share one. */
 public class Posting extends OnNullDevice {
 
     private static final int LIST = 16;
