@@ -23,7 +23,10 @@ private const val TURNS = 5
 /** Large messages under way at once, and raw writes. */
 private const val AT_ONCE = 4
 
-/** Each measurement moves so many bytes, after a warm-up that moves as many. */
+/** How long each way moves messages before it is measured, while the JVM compiles. */
+private const val WARM_UP_NANOS = 2_000_000_000L
+
+/** Each measurement moves so many bytes. */
 private const val BYTES_IN_PROCESS = 2048L * MIB
 private const val BYTES_OVER_UDP = 64L * MIB
 
@@ -43,7 +46,7 @@ fun main(arguments: Array<String>) {
         from.open().use { near ->
             to.open().use { far ->
                 val ways = listOf(RawWrites(near, far, size), Buffers(near, far, size), ByteArrays(near, far, size))
-                ways.forEach { it.move(bytes / size) }
+                ways.forEach { warmUp(it, bytes / size / 16) }
                 val turns = List(TURNS) { ways.map { way -> rate(way, bytes / size, size) } }
                 val medians = ways.indices.map { way -> turns.map { it[way] }.sorted()[TURNS / 2] }
                 val raw = medians[0]
@@ -52,6 +55,14 @@ fun main(arguments: Array<String>) {
             }
         }
     }
+}
+
+private fun warmUp(
+    way: Way,
+    messages: Long,
+) {
+    val end = System.nanoTime() + WARM_UP_NANOS
+    do way.move(messages) while (System.nanoTime() < end)
 }
 
 private fun rate(
