@@ -19,7 +19,10 @@ internal class ChannelReceives(
 
     fun postAll(): Unit = repeat(capacity) { post(it) }
 
-    private fun post(slot: Int): Unit = queuePair.postReceive(id(slot), slots[slot])
+    private fun post(slot: Int) {
+        VectorRegisters.clearUpperHalves()
+        queuePair.postReceive(id(slot), slots[slot])
+    }
 
     override fun complete(
         request: Int,

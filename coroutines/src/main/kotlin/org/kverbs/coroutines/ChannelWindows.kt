@@ -196,6 +196,7 @@ internal class ChannelWindows(
                 try {
                     requests.clear()
                     write(id(index))
+                    VectorRegisters.clearUpperHalves()
                     queuePair.post(requests)
                     posted = true
                 } finally {

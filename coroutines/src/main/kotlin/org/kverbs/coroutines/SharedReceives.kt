@@ -138,6 +138,7 @@ internal class SharedReceives(
 
     private fun post(slot: Int) {
         try {
+            VectorRegisters.clearUpperHalves()
             queue.postReceive(id(slot), checkNotNull(slots[slot]))
         } catch (e: IllegalStateException) {
             if (queue.isOpen) throw e // otherwise the device was closed

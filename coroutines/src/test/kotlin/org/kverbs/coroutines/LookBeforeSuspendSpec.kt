@@ -109,26 +109,30 @@ class LookBeforeSuspendSpec :
                 val dispatcher = ends.client.dispatcher.coroutineDispatcher
                 var calls = 0
                 var askedAt = 0
-                var ranAfter = Int.MAX_VALUE
+                val ranAfter = mutableListOf<Int>()
                 val endless =
                     List(3) { number ->
                         CoroutineScope(dispatcher).launch {
                             while (true) {
                                 ends.writeOne()
                                 calls++
-                                if (number == 1 && calls > WRITES && askedAt == 0) {
+                                if (askedAt == 0 && ranAfter.size % 3 == number) {
                                     askedAt = calls
-                                    dispatcher.dispatch(EmptyCoroutineContext) { ranAfter = calls - askedAt }
+                                    dispatcher.dispatch(EmptyCoroutineContext) {
+                                        ranAfter += calls - askedAt
+                                        askedAt = 0
+                                    }
                                 }
                             }
                         }
                     }
                 var rounds = 0
-                while (ranAfter == Int.MAX_VALUE && rounds++ < 10_000) {
+                while (ranAfter.size < TASKS && rounds++ < 10_000) {
                     ends.client.dispatcher.poll() shouldBeGreaterThan 0
                 }
-                // Each looks 256 times at most before the task runs.
-                ranAfter shouldBeLessThan 3 * 300
+                ranAfter.size shouldBeGreaterThan TASKS - 1
+                // The coroutine that runs looks 256 times at most, and the others not at all.
+                ranAfter.max() shouldBeLessThan 300
                 endless.forEach { it.cancel() }
                 while (endless.any { !it.isCompleted }) ends.client.dispatcher.poll()
             }
@@ -227,6 +231,6 @@ class LookBeforeSuspendSpec :
     }) {
     private companion object {
         const val COUNT = 2000
-        const val WRITES = 20_000
+        const val TASKS = 60
     }
 }

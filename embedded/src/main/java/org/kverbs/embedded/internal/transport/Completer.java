@@ -21,7 +21,7 @@ final class Completer {
      * after up to four times its interval (IBA volume 1, 9.7.6.1.3).
      */
     private static final int MOST_PUT_OFF = 3;
-    /** When a timeout that was put off looks again, in nanoseconds: who takes packets is done soon. */
+    /** How soon a timeout that was put off looks again, in nanoseconds: a thread that takes packets is done soon. */
     private static final long SOON = 100_000;
     /** The retry count that means for ever; for RNR only. */
     private static final int FOREVER = 7;
