@@ -1,7 +1,5 @@
 package org.kverbs.internal.ffm;
 
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import org.kverbs.internal.abi.Errno;
@@ -59,7 +57,7 @@ final class ContextTables {
     }
 
     static long pointerAt(long address) {
-        return Memory.at(address, Long.BYTES).get(JAVA_LONG, 0);
+        return Memory.getLong(address);
     }
 
     /** Returns the function pointer at an offset of {@code struct ibv_context}. Each driver fills all of these. */
@@ -67,7 +65,12 @@ final class ContextTables {
         return MemorySegment.ofAddress(pointerAt(context + offset));
     }
 
-    private MemorySegment extended(int member) {
+    /**
+     * Returns an extended operation, or NULL if this library has no such operation.
+     *
+     * @param member the offset of its pointer in {@code struct verbs_context}
+     */
+    MemorySegment extended(int member) {
         int distance = distance(member);
         return extension < distance ? MemorySegment.NULL : MemorySegment.ofAddress(pointerAt(context - distance));
     }
