@@ -9,6 +9,7 @@ import org.kverbs.SendRequests
 import org.kverbs.WorkCompletions
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.ConnectOptions
+import org.kverbs.coroutines.WaitStrategy
 import org.kverbs.coroutines.bufferPool
 import org.kverbs.coroutines.completionDispatcher
 import org.kverbs.coroutines.messageChannel
@@ -32,6 +33,9 @@ private const val BYTES_OVER_UDP = 64L * MIB
 
 /** The timeout code of one second: on a busy machine a thread can wait for a processor. */
 private val PATIENT = ConnectOptions.builder().timeout(18).build()
+
+/** Threads poll for a millisecond or more before they sleep, as the raw writes poll; the others sleep meanwhile. */
+private val POLLING = WaitStrategy.adaptive(50_000)
 
 /**
  * Measures megabytes (10^6 bytes) a second of large messages over a channel beside raw writes of the same size, by
@@ -81,7 +85,7 @@ private fun interface Way {
     fun move(messages: Long)
 }
 
-/** RDMA writes of one thread that posts and polls; nothing runs at the other end. */
+/** RDMA writes between as many buffers, of one thread that posts and polls; nothing runs at the other end. */
 private class RawWrites(
     near: Context,
     far: Context,
@@ -90,7 +94,7 @@ private class RawWrites(
     private val cq = near.completionQueue { entries(2 * AT_ONCE) }
     private val qp = near.protectionDomain().qp(RC) { cq(cq) }.queuePair
     private val batch = WorkCompletions(AT_ONCE)
-    private val request = SendRequests()
+    private val requests = List(AT_ONCE) { SendRequests() }
 
     init {
         val farPd = far.protectionDomain()
@@ -98,9 +102,13 @@ private class RawWrites(
         val farQp = farPd.qp(RC) { cq(farCq) }.queuePair
         qp.connect(farQp.endpoint(PATIENT), PATIENT)
         farQp.connect(qp.endpoint(PATIENT), PATIENT)
-        val local = qp.protectionDomain().memoryRegion(size.toLong(), AccessFlag.LOCAL_WRITE)
-        val remote = farPd.memoryRegion(size.toLong(), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)
-        request.write(0, remote.remote()).from(local.slice(0, size.toLong())).signaled()
+        val bytes = AT_ONCE * size.toLong()
+        val local = qp.protectionDomain().memoryRegion(bytes, AccessFlag.LOCAL_WRITE)
+        val remote = farPd.memoryRegion(bytes, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)
+        requests.forEachIndexed { index, request ->
+            val at = index * size.toLong()
+            request.write(0, remote.remote().slice(at, size.toLong())).from(local.slice(at, size.toLong())).signaled()
+        }
     }
 
     override fun move(messages: Long) {
@@ -108,8 +116,7 @@ private class RawWrites(
         var done = 0L
         while (done < messages) {
             while (posted < messages && posted - done < AT_ONCE) {
-                qp.post(request)
-                posted++
+                qp.post(requests[(posted++ % AT_ONCE).toInt()])
             }
             val count = cq.poll(batch)
             repeat(count) { batch[it].orThrow() }
@@ -123,13 +130,14 @@ private class RawWrites(
 private abstract class OverChannel(
     near: Context,
     far: Context,
+    ahead: Long,
 ) : Way {
     protected val nearPd = near.protectionDomain()
     protected val farPd = far.protectionDomain()
-    private val nearThread = near.completionDispatcher()
-    private val farThread = far.completionDispatcher()
-    protected val sender = nearThread.messageChannel(nearPd) { fetchAhead(AT_ONCE * MIB.toLong()) }
-    protected val receiver = farThread.messageChannel(farPd) { fetchAhead(AT_ONCE * MIB.toLong()) }
+    private val nearThread = near.completionDispatcher { strategy(POLLING) }
+    private val farThread = far.completionDispatcher { strategy(POLLING) }
+    protected val sender = nearThread.messageChannel(nearPd) { fetchAhead(ahead) }
+    protected val receiver = farThread.messageChannel(farPd) { fetchAhead(ahead) }
 
     init {
         val nearEnd = sender.queuePair.endpoint(PATIENT)
@@ -141,32 +149,34 @@ private abstract class OverChannel(
     final override fun move(messages: Long) =
         runBlocking(farThread.coroutineDispatcher) {
             launch(nearThread.coroutineDispatcher) { send(messages) }
-            repeat(messages.toInt()) { receive() }
+            receive(messages)
         }
 
     abstract suspend fun send(messages: Long)
 
-    abstract suspend fun receive()
+    abstract suspend fun receive(messages: Long)
 }
 
-/** Messages from pooled buffers into a pooled buffer. */
+/** Messages from pooled buffers into pooled buffers, which the receiver's device reads without a copy. */
 private class Buffers(
     near: Context,
     far: Context,
     size: Int,
-) : OverChannel(near, far) {
+) : OverChannel(near, far, ahead = 0) {
     private val pool = nearPd.bufferPool { access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ) }
     private val sources = List(AT_ONCE) { checkNotNull(pool.tryTake(size)) }
-    private val target = checkNotNull(farPd.bufferPool().tryTake(size))
+    private val targetPool = farPd.bufferPool()
+    private val targets = List(AT_ONCE) { checkNotNull(targetPool.tryTake(size)) }
 
     override suspend fun send(messages: Long) =
         coroutineScope {
             for (source in sources) launch { repeat((messages / AT_ONCE).toInt()) { sender.send(source) } }
         }
 
-    override suspend fun receive() {
-        receiver.receive(target)
-    }
+    override suspend fun receive(messages: Long) =
+        coroutineScope {
+            for (target in targets) launch { repeat((messages / AT_ONCE).toInt()) { receiver.receive(target) } }
+        }
 }
 
 /** Messages from a byte array into new ones. */
@@ -174,12 +184,10 @@ private class ByteArrays(
     near: Context,
     far: Context,
     size: Int,
-) : OverChannel(near, far) {
+) : OverChannel(near, far, ahead = AT_ONCE * MIB.toLong()) {
     private val message = ByteArray(size)
 
     override suspend fun send(messages: Long) = repeat(messages.toInt()) { sender.send(message) }
 
-    override suspend fun receive() {
-        receiver.receive()
-    }
+    override suspend fun receive(messages: Long) = repeat(messages.toInt()) { receiver.receive() }
 }

@@ -77,7 +77,7 @@ internal class ChannelArrivals(
                 "the peer has a message of $told bytes, above maxMessageSize($most) of this side",
             )
         }
-        link.fetches.begin(id, RemoteMemory(address, bytes, rkey))
+        link.fetches.announced(id, RemoteMemory(address, bytes, rkey))
     }
 
     private fun requireLength(

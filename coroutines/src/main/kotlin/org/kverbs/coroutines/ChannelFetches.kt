@@ -5,19 +5,21 @@ import kotlinx.coroutines.Job
 import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.withContext
 import org.kverbs.RemoteMemory
+import org.kverbs.WorkCompletionException
 import kotlin.coroutines.Continuation
 import kotlin.coroutines.startCoroutine
 
 /**
- * Reads large messages from the peer's memory when the peer announces them, so that the peer's sender does not wait for
- * a receiver. Messages that were read and not received have at most [MessageChannelBuilder.fetchAhead] bytes together;
- * a longer message is read when the channel holds no other.
+ * Reads large messages from the peer's memory: ahead of receivers, so that the peer's sender does not wait for one, or
+ * into the buffer of a receiver. Messages that were read ahead have at most [MessageChannelBuilder.fetchAhead] bytes
+ * together; a longer message is read when the channel holds no other. If it is 0, a message is read ahead only for a
+ * receiver without a buffer.
  */
 internal class ChannelFetches(
     private val link: ChannelLink,
     private val transfers: RemoteTransfers,
 ) {
-    private val most = link.settings.fetchAhead
+    private val most = maxOf(1, link.settings.fetchAhead)
     private val share = link.settings.memoryShare
 
     /** The bytes of [most] that are free. Messages wait for them in their order. */
@@ -29,50 +31,75 @@ internal class ChannelFetches(
     /** Ends when messages are dropped; its end cancels the waits for free bytes. */
     private val wanted = Job(job)
 
-    /**
-     * Begins to read an announced message. The read continues on the threads that resume it: the polling thread and the
-     * threads of receivers.
-     */
-    fun begin(
+    /** Takes the announcement of a message. */
+    fun announced(
         id: Int,
         memory: RemoteMemory,
-    ) {
-        val arrival = ChannelArrival(memory.length(), null, memory.length().coerceIn(1, most.toLong()).toInt())
-        link.inbox.add(arrival)
-        val fetch: suspend () -> Unit = { fetch(arrival, id, memory) }
+    ): Unit = link.inbox.add(ChannelArrival(memory, id, memory.length().coerceIn(1, most.toLong()).toInt()))
+
+    /**
+     * Begins to read a message of the inbox into an array. The read continues on the threads that resume it: the
+     * polling thread and the threads of receivers.
+     */
+    fun begin(arrival: ChannelArrival) {
+        val fetch: suspend () -> Unit = { fetch(arrival) }
         fetch.startCoroutine(Continuation(job) { it.exceptionOrNull()?.let(link::fail) })
     }
 
-    private suspend fun fetch(
-        arrival: ChannelArrival,
-        id: Int,
-        memory: RemoteMemory,
-    ) {
-        // Dropped messages are not read; the sender gets its DONE all the same.
-        if (!link.inbox.isDropping && hasRoom(arrival)) {
-            val bytes = transfers.read(memory)
-            if (!link.inbox.complete(arrival, bytes)) release(arrival)
-        }
-        link.debts.oweDone(id)
+    private suspend fun fetch(arrival: ChannelArrival) {
+        val bytes = arrival.budget
+        if (!hasRoom(bytes)) return
+        if (!link.inbox.claim(arrival, bytes)) return release(bytes) // a receiver reads it, or it was dropped
+        val message = transfers.read(checkNotNull(arrival.source))
+        if (!link.inbox.complete(arrival, message)) release(bytes)
+        done(arrival)
+    }
+
+    /** Tells the peer that a message was read, or is not wanted. */
+    fun done(arrival: ChannelArrival) {
+        link.debts.oweDone(arrival.id)
         link.outbox.sayWhatIsDue()
     }
 
+    /**
+     * Reads a message that [ChannelInbox.take] has given to the caller while it lay at the peer. If that fails or is
+     * cancelled, the inbox has it again.
+     */
+    suspend fun read(
+        arrival: ChannelArrival,
+        into: RegisteredBuffer,
+    ) {
+        var isRead = false
+        try {
+            transfers.read(checkNotNull(arrival.source), into)
+            isRead = true
+        } catch (e: WorkCompletionException) {
+            link.fail(e)
+            throw e
+        } finally {
+            if (!isRead) link.inbox.putBack(arrival)
+        }
+        link.debts.oweDone(arrival.id)
+        link.inbox.received(arrival)
+    }
+
     /** Suspends until enough bytes are free; false if messages are dropped before. */
-    private suspend fun hasRoom(arrival: ChannelArrival): Boolean {
+    private suspend fun hasRoom(bytes: Int): Boolean {
+        if (bytes == 0) return true
         var isBudgeted = false
         var isShared = false
         try {
             withContext(wanted) {
-                budget.acquire(arrival.budget)
+                budget.acquire(bytes)
                 isBudgeted = true
-                share?.take(arrival.budget.toLong())
+                share?.take(bytes.toLong())
                 isShared = true
             }
             return true
         } catch (_: CancellationException) {
             job.ensureActive()
-            if (isShared) share?.giveBack(arrival.budget.toLong())
-            if (isBudgeted) budget.release(arrival.budget)
+            if (isShared) share?.giveBack(bytes.toLong())
+            if (isBudgeted) budget.release(bytes)
             return false
         }
     }
@@ -84,9 +111,9 @@ internal class ChannelFetches(
     fun end(): Unit = job.cancel()
 
     /** Frees the bytes of a message that was received or dropped. */
-    fun release(arrival: ChannelArrival) {
-        if (arrival.budget == 0) return // a short message
-        share?.giveBack(arrival.budget.toLong())
-        budget.release(arrival.budget)
+    fun release(bytes: Int) {
+        if (bytes == 0) return
+        share?.giveBack(bytes.toLong())
+        budget.release(bytes)
     }
 }

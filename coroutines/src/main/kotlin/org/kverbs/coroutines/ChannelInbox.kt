@@ -3,17 +3,41 @@ package org.kverbs.coroutines
 import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.suspendCancellableCoroutine
+import org.kverbs.coroutines.ChannelArrival.State
 
 /**
  * Queues the messages that have arrived. When the first message is complete, the inbox wakes the receiver that has
  * waited longest. The receiver takes the message when it runs; until then no other receiver takes one. A cancelled
  * receiver leaves the message to the next one. Any thread can call; receivers are woken outside the lock.
  *
+ * A large message that nobody reads yet is *offered*. A receiver that can read it itself, into a buffer, gets it
+ * together with its wake-up, and the next receiver can get the next message meanwhile. If it fails to read it, it puts
+ * it back. Other receivers wait until [fetch] has read the message.
+ *
+ * @param isAhead whether each offered message is fetched if no receiver takes it; otherwise only for receivers
+ * @param fetch begins to read an offered message; ends with [claim] and [complete]
  * @param onGone called when a message has left the inbox, taken or dropped
  */
 internal class ChannelInbox(
-    private val onGone: (ChannelArrival) -> Unit,
+    private val isAhead: Boolean,
+    private val fetch: (ChannelArrival) -> Unit,
+    private val onGone: (ChannelArrival, Gone) -> Unit,
 ) {
+    /** How a message left the inbox. */
+    enum class Gone {
+        /** It was here. */
+        HERE,
+
+        /** A receiver has read it itself. */
+        READ,
+
+        /** It was dropped, and nobody has read it. */
+        UNREAD,
+
+        /** It was dropped while it was being read into an array. */
+        FETCHED,
+    }
+
     /** A receiver that waits for the first message. */
     internal fun interface Receiver {
         /**
@@ -23,9 +47,15 @@ internal class ChannelInbox(
         fun wake(): Boolean
     }
 
-    private class Waiting : Receiver {
+    private class Waiting(
+        /** True if it can read an offered message itself. */
+        val reads: Boolean,
+    ) : Receiver {
         lateinit var continuation: CancellableContinuation<Unit>
         lateinit var release: (Waiting) -> Unit
+
+        /** An offered message that the receiver was given; the lock guards it until the receiver is woken. */
+        var given: ChannelArrival? = null
 
         override fun wake(): Boolean {
             continuation.resume(Unit) { _, _, _ -> release(this) }
@@ -39,8 +69,17 @@ internal class ChannelInbox(
 
     /** The receiver that was woken and has not taken its message yet. */
     private var holder: Receiver? = null
+
+    /** Number of messages that receivers read themselves. */
+    private var reading = 0
+    private var numbers = 0L
+
+    /** Number of offered messages whose fetch has not begun. It is written under the lock. */
+    @Volatile
+    private var unbegun = 0
     private var ended = false
     private var peerHasFinished = false
+    private var hasFailed = false
     private var dropping = false
 
     /**
@@ -54,32 +93,71 @@ internal class ChannelInbox(
     /** Completes when the peer has sent its last message, or the channel has ended. */
     val end = CompletableDeferred<Unit>()
 
-    /** True if messages are dropped. */
-    val isDropping: Boolean get() = synchronized(lock) { dropping }
-
     /** Number of messages that were not taken, including those still being read from the peer's memory. */
-    val size: Int get() = synchronized(lock) { arrivals.size }
+    val size: Int get() = synchronized(lock) { arrivals.size + reading }
 
     /** True if the first message is complete. */
-    val hasMessage: Boolean get() = synchronized(lock) { arrivals.firstOrNull()?.bytes != null }
+    val hasMessage: Boolean get() = synchronized(lock) { isFirst(State.HERE) }
 
     /** True if there is no message, and none will come. */
     val isAtEnd: Boolean get() = synchronized(lock) { isOver }
-    private val isOver get() = ended && arrivals.isEmpty()
-    private val isReady get() = isOver || arrivals.firstOrNull()?.bytes != null
+    private val isOver get() = ended && arrivals.isEmpty() && reading == 0
+    private val isReady get() = isOver || isFirst(State.HERE)
+
+    private fun isFirst(state: State) = arrivals.firstOrNull()?.state == state
 
     fun add(arrival: ChannelArrival) {
         val dropped =
             synchronized(lock) {
                 if (peerHasFinished) throw ChannelProtocolException("the peer sent a message after its end")
-                if (!dropping && !ended) arrivals.addLast(arrival)
+                arrival.number = numbers++
+                if (!dropping && !ended) insert(arrival)
                 if (dropping && !ended) cause = cause ?: dropped()
                 dropping
             }
-        if (dropped) onGone(arrival) else wakeNext()
+        if (dropped) onGone(arrival, gone(arrival)) else wakeNext()
     }
 
-    /** Completes a message that was announced. False if it was dropped before. */
+    /** Adds a message before all later ones. */
+    private fun insert(arrival: ChannelArrival) {
+        var index = arrivals.size
+        while (index > 0 && arrivals[index - 1].number > arrival.number) index--
+        arrivals.add(index, arrival)
+        if (arrival.state == State.OFFERED) unbegun++
+    }
+
+    private fun remove(index: Int): ChannelArrival =
+        arrivals.removeAt(index).also {
+            if (it.state == State.OFFERED && !it.isBegun) unbegun--
+        }
+
+    /** Tells how a message left that is dropped now. */
+    private fun gone(arrival: ChannelArrival): Gone =
+        when (arrival.state) {
+            State.HERE -> Gone.HERE
+            State.FETCHED -> Gone.FETCHED
+            State.OFFERED, State.GONE -> Gone.UNREAD
+        }
+
+    /**
+     * Takes an offered message to fetch it. False if a receiver has it, or it was dropped.
+     *
+     * @param held bytes of [ChannelFetches.budget] that the fetch holds
+     */
+    fun claim(
+        arrival: ChannelArrival,
+        held: Int = 0,
+    ): Boolean =
+        synchronized(lock) {
+            val isFree = arrival.state == State.OFFERED
+            if (isFree) {
+                arrival.state = State.FETCHED
+                arrival.held = held
+            }
+            isFree
+        }
+
+    /** Completes a message that is fetched. False if it was dropped before. */
     fun complete(
         arrival: ChannelArrival,
         bytes: ByteArray,
@@ -87,9 +165,35 @@ internal class ChannelInbox(
         synchronized(lock) {
             if (dropping) return false
             arrival.bytes = bytes
+            arrival.state = State.HERE
         }
         wakeNext()
         return true
+    }
+
+    /** Notes that a receiver has read the message that it was given. */
+    fun received(arrival: ChannelArrival) {
+        synchronized(lock) { reading-- }
+        onGone(arrival, Gone.READ)
+        wakeNext()
+    }
+
+    /** Takes a message back that a receiver was given and did not read. It comes before all later messages. */
+    fun putBack(arrival: ChannelArrival) {
+        val dropped =
+            synchronized(lock) {
+                reading--
+                if (dropping) cause = cause ?: dropped()
+                if (!dropping && !hasFailed) {
+                    arrival.state = State.OFFERED
+                    arrival.isBegun = false
+                    arrival.budget = 0
+                    insert(arrival)
+                }
+                dropping
+            }
+        if (dropped) onGone(arrival, Gone.UNREAD)
+        wakeNext()
     }
 
     /** Ends the messages, after the peer's last one. */
@@ -108,14 +212,18 @@ internal class ChannelInbox(
      */
     fun fail(cause: Throwable) {
         synchronized(lock) {
-            val here = arrivals.indexOfFirst { it.bytes == null }
-            if (here >= 0) while (arrivals.size > here) arrivals.removeLast()
-            if (!ended || here >= 0) this.cause = this.cause ?: cause
+            val here = arrivals.indexOfFirst { it.state != State.HERE }
+            if (here >= 0) while (arrivals.size > here) dropAt(arrivals.lastIndex)
+            if (!ended || here >= 0 || reading > 0) this.cause = this.cause ?: cause
             ended = true
+            hasFailed = true
         }
         end.wake(Unit)
         wakeNext()
     }
+
+    private fun dropAt(index: Int): ChannelArrival =
+        remove(index).also { if (it.state == State.OFFERED) it.state = State.GONE }
 
     /**
      * Drops the messages that have arrived and those still to come. Receivers throw [cause]; if it is null they wait
@@ -128,9 +236,9 @@ internal class ChannelInbox(
                 dropping = true
                 if (cause != null) ended = true
                 if (cause != null || arrivals.isNotEmpty()) this.cause = this.cause ?: cause ?: dropped()
-                arrivals.toList().also { arrivals.clear() }
+                List(arrivals.size) { dropAt(0) }
             }
-        dropped.forEach(onGone)
+        for (arrival in dropped) onGone(arrival, gone(arrival))
         wakeNext()
     }
 
@@ -139,51 +247,101 @@ internal class ChannelInbox(
             "this side has disconnected and dropped messages that came: receive them before disconnect()",
         )
 
-    /** Takes the first message if it is complete and no receiver waits for it. */
-    fun tryTake(fits: (Long) -> Unit = {}): ChannelArrival? {
-        val taken = synchronized(lock) { if (holder == null && receivers.isEmpty()) takeFirst(fits) else null }
-        if (taken != null) onGone(taken)
+    /**
+     * Takes the first message if it is complete and no receiver waits for it. If it is offered, it is fetched.
+     *
+     * @param reads whether the caller reads an offered message itself: it calls [received] or [putBack] then
+     */
+    fun tryTake(
+        reads: Boolean = false,
+        fits: (Long) -> Unit = {},
+    ): ChannelArrival? {
+        val taken = synchronized(lock) { if (holder == null && receivers.isEmpty()) takeFirst(reads, fits) else null }
+        if (taken == null) fetchAll(if (reads) 0 else 1) else left(taken)
         return taken
     }
 
-    private fun takeFirst(fits: (Long) -> Unit): ChannelArrival? {
+    private fun takeFirst(
+        reads: Boolean,
+        fits: (Long) -> Unit,
+    ): ChannelArrival? {
         val first = arrivals.firstOrNull() ?: return null
-        if (first.bytes == null) return null
+        if (first.state != State.HERE && !(reads && first.state == State.OFFERED)) return null
         fits(first.length)
-        return arrivals.removeFirst()
+        return give()
+    }
+
+    /** Takes the first message that is here: messages that were put back can have come before it. */
+    private fun takeHere(fits: (Long) -> Unit): ChannelArrival? {
+        val index = arrivals.indexOfFirst { it.state == State.HERE }
+        if (index < 0) return null
+        fits(arrivals[index].length)
+        return give(index)
+    }
+
+    private fun give(index: Int = 0): ChannelArrival =
+        remove(index).also {
+            if (it.state == State.OFFERED) reading++
+            it.state = State.GONE
+        }
+
+    private fun left(taken: ChannelArrival) {
+        if (taken.bytes != null) onGone(taken, Gone.HERE)
     }
 
     /**
-     * Takes the next message, and suspends until it is complete. Null at the end; [cause] is the reason.
+     * Takes the next message, and suspends until it is complete or, if the caller [reads], offered: see [tryTake]. Null
+     * at the end; [cause] is the reason.
      *
      * @param fits throws if the receiver cannot use a message of this length; the next receiver gets it then
      */
-    suspend fun take(fits: (Long) -> Unit = {}): ChannelArrival? {
-        tryTake(fits)?.let { return it }
-        val waiting = Waiting()
-        waiting.release = ::release
+    suspend fun take(
+        reads: Boolean = false,
+        fits: (Long) -> Unit = {},
+    ): ChannelArrival? {
+        tryTake(reads, fits)?.let { return it }
+        val waiting = Waiting(reads)
+        waiting.release = ::leave
         suspendCancellableCoroutine { continuation ->
             waiting.continuation = continuation
             val isFirst = enlist(waiting)
             continuation.invokeOnCancellation { forget(waiting) }
             if (isFirst) waiting.wake()
         }
-        return takeAs(waiting, fits)
+        val given = waiting.given ?: return takeAs(waiting, fits)
+        var isTaken = false
+        try {
+            fits(given.length)
+            isTaken = true
+        } finally {
+            if (!isTaken) putBack(given)
+        }
+        return given
+    }
+
+    /** Undoes the wake-up of a receiver that was cancelled before it ran. */
+    private fun leave(waiting: Waiting) {
+        val given = waiting.given
+        if (given == null) release(waiting) else putBack(given)
     }
 
     /**
      * Adds a receiver to those that wait. True if it does not need to wait: it must call [takeAs] or [release] then.
      */
-    fun enlist(receiver: Receiver): Boolean =
-        synchronized(lock) {
-            val isFirst = holder == null && receivers.isEmpty() && isReady
-            if (isFirst) holder = receiver else receivers.addLast(receiver)
-            isFirst
-        }
+    fun enlist(receiver: Receiver): Boolean {
+        val isFirst =
+            synchronized(lock) {
+                receivers.addLast(receiver)
+                receivers.size == 1 && next() != null
+            }
+        if (!isFirst) fetchAll(0)
+        return isFirst
+    }
 
     /** Removes a receiver that no longer waits. */
     fun forget(receiver: Receiver) {
         synchronized(lock) { receivers.remove(receiver) }
+        wakeNext()
     }
 
     /** Takes the message that the receiver was woken for. Null at the end. */
@@ -193,11 +351,11 @@ internal class ChannelInbox(
     ): ChannelArrival? {
         val taken =
             try {
-                synchronized(lock) { takeFirst(fits) }
+                synchronized(lock) { takeHere(fits) }
             } finally {
                 release(receiver)
             }
-        if (taken != null) onGone(taken)
+        if (taken != null) left(taken)
         return taken
     }
 
@@ -209,15 +367,50 @@ internal class ChannelInbox(
 
     private fun wakeNext() {
         while (true) {
-            val next =
-                synchronized(lock) {
-                    if (holder != null || receivers.isEmpty() || !isReady) return
-                    receivers.removeFirst().also { holder = it }
-                }
+            val next = synchronized(lock) { next() } ?: break
             var isAwake = false
             waking { isAwake = next.wake() }
-            if (isAwake) return
-            synchronized(lock) { if (holder === next) holder = null }
+            if (!isAwake) {
+                synchronized(lock) { if (holder === next) holder = null }
+            } else if ((next as? Waiting)?.given == null) {
+                break // it holds the turn
+            }
         }
+        fetchAll(0)
+    }
+
+    /** Takes the receiver out that is to be woken now, or returns null. */
+    private fun next(): Receiver? {
+        if (holder != null) return null
+        val first = receivers.firstOrNull() ?: return null
+        if (first is Waiting && first.reads && isFirst(State.OFFERED)) {
+            first.given = give()
+        } else if (isReady) {
+            holder = first
+        } else {
+            return null
+        }
+        return receivers.removeFirst()
+    }
+
+    /**
+     * Begins the fetches of offered messages: of all, or of those that receivers without a buffer wait for, and of
+     * [more] first ones.
+     */
+    private fun fetchAll(more: Int) {
+        while (unbegun > 0) fetch(synchronized(lock) { nextToFetch(more) } ?: return)
+    }
+
+    private fun nextToFetch(more: Int): ChannelArrival? {
+        val most = if (isAhead) arrivals.size else minOf(arrivals.size, maxOf(receivers.size, more))
+        for (index in 0 until most) {
+            val arrival = arrivals[index]
+            if (arrival.state != State.OFFERED || arrival.isBegun) continue
+            if (!isAhead && index >= more && receivers[index].let { it is Waiting && it.reads }) continue
+            arrival.isBegun = true
+            unbegun--
+            return arrival
+        }
+        return null
     }
 }

@@ -37,7 +37,7 @@ internal class ChannelLink(
     @Volatile
     var whenFlushed: ConnectionException? = null
     val debts = ChannelDebts(settings.receiveSlots)
-    val inbox = ChannelInbox(::gone)
+    val inbox = ChannelInbox(settings.fetchAhead > 0, { fetches.begin(it) }, ::gone)
     val large = LargeSends(settings.largeMessages)
     val remotes = RemoteNames()
     val outbox = ChannelOutbox(this)
@@ -115,10 +115,34 @@ internal class ChannelLink(
         now.returned(credits)
     }
 
+    /** Returns whether the device can read from the peer's memory into a buffer. */
+    fun canReadInto(buffer: RegisteredBuffer): Boolean {
+        val all = buffer.all()
+        return AccessFlag.LOCAL_WRITE in all.region().access() && memory.local(all) != null
+    }
+
     /** Gives a credit back for a message that has left the inbox, taken or dropped. */
-    private fun gone(arrival: ChannelArrival) {
+    private fun gone(
+        arrival: ChannelArrival,
+        how: ChannelInbox.Gone,
+    ) {
         if (!isAlive) return
-        if (arrival.bytes != null) fetches.release(arrival) else fetches.drop()
+        when (how) {
+            ChannelInbox.Gone.HERE -> {
+                fetches.release(arrival.held)
+            }
+
+            ChannelInbox.Gone.READ -> {}
+
+            ChannelInbox.Gone.UNREAD -> {
+                fetches.drop()
+                fetches.done(arrival)
+            }
+
+            ChannelInbox.Gone.FETCHED -> {
+                fetches.drop()
+            }
+        }
         oweCredit()
     }
 

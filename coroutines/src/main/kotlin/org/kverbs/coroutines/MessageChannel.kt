@@ -26,8 +26,8 @@ import java.lang.foreign.MemorySegment
  * **Messages** arrive whole, once and in the order of sending. A message has 0 bytes up to the peer's
  * [MessageChannelBuilder.maxMessageSize]. A message that fits into a receive slot ([MessageChannelBuilder.slotSize]) is
  * sent into the slot. A longer message, a *large* one, is copied into registered memory of this side; the peer's device
- * reads it from there before the peer's program receives it ([MessageChannelBuilder.fetchAhead]). Therefore both sides
- * can send first and receive later, whatever the length.
+ * reads it from there before the peer's program receives it, unless [MessageChannelBuilder.fetchAhead] is 0. Therefore
+ * both sides can send first and receive later, whatever the length.
  *
  * **Cancellation.** A send that is cancelled while it waits for a free slot sends nothing. Later the message is sent
  * all the same, and its buffer stays pinned until the device has finished with it. A receive that is cancelled while it
@@ -162,15 +162,24 @@ public class MessageChannel internal constructor(
     public suspend fun receiveOrNull(): ByteArray? = arrived(link.inbox.take())?.bytes
 
     /**
-     * Receives a message into the start of a buffer; suspends until there is one.
+     * Receives a message into the start of a buffer; suspends until there is one. If the message is large and still
+     * lies at the sender, this side's device reads it straight into the buffer, which needs LOCAL_WRITE for that: see
+     * [MessageChannelBuilder.fetchAhead]. If the call is cancelled then, the message stays for the next receive, and
+     * the device can write to the buffer until it has finished.
      *
      * @return the message's length in bytes
      * @throws IllegalArgumentException if the message is longer than the buffer; the next receive gets it then
      * @throws ChannelClosedException if the peer has sent its last message, or has closed the channel
      */
     public suspend fun receive(into: RegisteredBuffer): Long {
-        val arrival = arrived(link.inbox.take { requireRoom(it, into.memory.byteSize()) }) ?: throw noMore()
-        into.memory.asSlice(0, arrival.length).copyFrom(MemorySegment.ofArray(arrival.bytes))
+        val fits = { length: Long -> requireRoom(length, into.memory.byteSize()) }
+        val arrival = arrived(link.inbox.take(link.canReadInto(into), fits)) ?: throw noMore()
+        val bytes = arrival.bytes
+        if (bytes == null) {
+            link.reporting { link.fetches.read(arrival, into) }
+        } else {
+            into.memory.asSlice(0, arrival.length).copyFrom(MemorySegment.ofArray(bytes))
+        }
         return arrival.length
     }
 

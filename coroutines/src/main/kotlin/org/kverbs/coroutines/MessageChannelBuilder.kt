@@ -97,9 +97,13 @@ public class MessageChannelBuilder internal constructor() {
      * them; default 1 MiB, below 2 GiB. A message within the limit is read when the peer announces it; a longer one is
      * read when the channel holds no other large message. Therefore a channel holds at most this many bytes of large
      * messages, or one message of up to [maxMessageSize].
+     *
+     * With 0, a large message stays in the sender's memory until the program receives it. Then [MessageChannel.receive]
+     * into a buffer costs no copy and no memory of the channel. In turn a send of a buffer returns only when the peer's
+     * program has received the message, and [largeMessages] sends of byte arrays go ahead of it.
      */
     public fun fetchAhead(bytes: Long) {
-        require(bytes in 1..Int.MAX_VALUE) { "fetchAhead($bytes): give 1 to ${Int.MAX_VALUE}" }
+        require(bytes in 0..Int.MAX_VALUE) { "fetchAhead($bytes): give 0 to ${Int.MAX_VALUE}" }
         fetchAhead = bytes.toInt()
     }
 

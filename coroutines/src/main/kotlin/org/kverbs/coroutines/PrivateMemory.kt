@@ -25,8 +25,9 @@ internal class PrivateMemory(
     override val receives: SharedReceives? get() = null
     override val stage = ChannelStage(pd, settings.slotSize)
     private val lent = RegionCache(pd, ChannelMemory.KEPT, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ)
-    private val private = RegionCache(pd, powerOfTwo(settings.fetchAhead.toLong()), AccessFlag.LOCAL_WRITE)
-    override val piece: Int = minOf(settings.fetchAhead, ChannelMemory.MOST_AT_ONCE)
+    private val ahead = if (settings.fetchAhead > 0) settings.fetchAhead else ChannelMemory.MOST_AT_ONCE
+    private val private = RegionCache(pd, powerOfTwo(ahead.toLong()), AccessFlag.LOCAL_WRITE)
+    override val piece: Int = minOf(ahead, ChannelMemory.MOST_AT_ONCE)
     private val published: MutableSet<MemoryRegion> = ConcurrentHashMap.newKeySet()
 
     override fun receiveSlot(index: Int): MemorySlice = fixed[index * slotSize, slotSize]

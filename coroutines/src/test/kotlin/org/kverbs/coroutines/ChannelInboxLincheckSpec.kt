@@ -11,12 +11,25 @@ private const val DROPPED =
 /** An inbox with numbered messages, and the polling thread that fills it. */
 abstract class FilledInbox {
     private val gone = HashSet<ChannelArrival>()
-    private val inbox = ChannelInbox { check(synchronized(gone) { gone.add(it) }) { "a message left twice" } }
+    private val inbox =
+        ChannelInbox(
+            isAhead = true,
+            { arrival -> synchronized(begun) { begun.addLast(arrival) } },
+            { arrival, _ -> check(synchronized(gone) { gone.add(arrival) }) { "a message left twice" } },
+        )
     private val pollingThread = Any()
-    private val announced = ArrayDeque<Pair<ChannelArrival, Byte>>()
+    private val begun = ArrayDeque<ChannelArrival>()
     private var sent: Byte = 0
 
     protected suspend fun takeNext(): String = told(inbox.take())
+
+    /** Takes a message as a receiver with a buffer does, and reads it if it lies at the peer. */
+    protected suspend fun readNext(): String {
+        val arrival = inbox.take(reads = true)
+        if (arrival == null || arrival.bytes != null) return told(arrival)
+        inbox.received(arrival)
+        return arrival.id.toString()
+    }
 
     protected fun takeIfHere(): String {
         val taken = inbox.tryTake()
@@ -33,17 +46,13 @@ abstract class FilledInbox {
 
     protected fun announceOne(): String =
         synchronized(pollingThread) {
-            val arrival = ChannelArrival(1, null)
-            unlessRefused {
-                inbox.add(arrival)
-                announced.addLast(arrival to sent)
-            }
+            unlessRefused { inbox.add(offered(sent.toInt())) }
         }
 
     protected fun fetchOne(): Unit =
         synchronized(pollingThread) {
-            val (arrival, number) = announced.removeFirstOrNull() ?: return
-            inbox.complete(arrival, byteArrayOf(number))
+            val arrival = synchronized(begun) { begun.removeFirstOrNull() } ?: return
+            if (inbox.claim(arrival)) inbox.complete(arrival, byteArrayOf(arrival.id.toByte()))
         }
 
     private fun unlessRefused(add: () -> Unit): String =
@@ -70,6 +79,9 @@ abstract class FilledInbox {
 class InboxUnderLincheck : FilledInbox() {
     @Operation
     suspend fun take(): String = takeNext()
+
+    @Operation
+    suspend fun read(): String = readNext()
 
     @Operation
     fun tryTake(): String = takeIfHere()
@@ -101,8 +113,17 @@ class InboxOfLateReceivers : FilledInbox() {
     @Operation(promptCancellation = true)
     suspend fun take(): String = takeNext()
 
+    @Operation(promptCancellation = true)
+    suspend fun read(): String = readNext()
+
     @Operation
     fun send(): String = sendOne()
+
+    @Operation
+    fun announce(): String = announceOne()
+
+    @Operation
+    fun fetch(): Unit = fetchOne()
 
     @Operation
     fun finish(): Unit = finishIt()
@@ -122,24 +143,44 @@ class InboxInWords {
     private class Message(
         val number: Int,
         var isHere: Boolean,
+        var isBegun: Boolean = false,
+    )
+
+    private class Waiter(
+        val reads: Boolean,
+        val continuation: CancellableContinuation<Message?>,
     )
 
     private val messages = ArrayDeque<Message>()
-    private val announced = ArrayDeque<Message>()
-    private val waiting = ArrayDeque<CancellableContinuation<Unit>>()
+    private val begun = ArrayDeque<Message>()
+    private val waiting = ArrayDeque<Waiter>()
     private var sent = 0
     private var isSomebodyWoken = false
+    private var reading = 0
     private var hasPeerFinished = false
+    private var hasFailed = false
     private var isEnded = false
     private var isDropping = false
     private var cause: String? = null
 
-    private val isReady get() = messages.firstOrNull()?.isHere ?: isEnded
+    private val isOver get() = isEnded && messages.isEmpty() && reading == 0
+    private val isReady get() = isOver || messages.firstOrNull()?.isHere == true
+    private val isOffered get() = messages.firstOrNull()?.isHere == false
 
-    suspend fun take(): String {
-        if (isSomebodyWoken || waiting.isNotEmpty() || !isReady) {
-            suspendCancellableCoroutine { waiting.addLast(it) }
+    suspend fun take(): String = take(reads = false)
+
+    suspend fun read(): String = take(reads = true)
+
+    private suspend fun take(reads: Boolean): String {
+        if (isSomebodyWoken || waiting.isNotEmpty() || !(isReady || reads && isOffered)) {
+            val given = suspendCancellableCoroutine<Message?> { waiting.addLast(Waiter(reads, it)) }
+            if (given != null) {
+                reading--
+                return given.number.toString().also { wake() }
+            }
             isSomebodyWoken = false
+        } else if (isOffered) {
+            return messages.removeFirst().number.toString()
         }
         return first().also { wake() }
     }
@@ -147,22 +188,46 @@ class InboxInWords {
     fun tryTake(): String =
         when {
             !isSomebodyWoken && waiting.isEmpty() && isReady -> first()
-            isEnded && messages.isEmpty() -> first()
+            isOver -> first()
             else -> "nothing"
         }
 
-    private fun first(): String = messages.removeFirstOrNull()?.number?.toString() ?: cause ?: "the end"
+    private fun first(): String {
+        val here = messages.firstOrNull { it.isHere } ?: return cause ?: "the end"
+        messages.remove(here)
+        return here.number.toString()
+    }
 
     private fun wake() {
-        while (!isSomebodyWoken && isReady) {
-            val next = waiting.removeFirstOrNull() ?: return
-            if (!next.isActive) continue
-            isSomebodyWoken = true
-            next.resume(Unit) { _, _, _ ->
-                isSomebodyWoken = false
+        while (!isSomebodyWoken) {
+            val next = waiting.firstOrNull() ?: break
+            val given = if (next.reads && isOffered) messages.first() else null
+            if (given == null && !isReady) break
+            waiting.removeFirst()
+            if (!next.continuation.isActive) continue
+            if (given == null) isSomebodyWoken = true else give()
+            next.continuation.resume(given) { _, _, _ ->
+                if (given == null) isSomebodyWoken = false else putBack(given)
                 wake()
             }
         }
+        for (message in messages) {
+            if (!message.isHere && !message.isBegun) begun.addLast(message.also { it.isBegun = true })
+        }
+    }
+
+    private fun give() {
+        messages.removeFirst()
+        reading++
+    }
+
+    private fun putBack(given: Message) {
+        reading--
+        if (isDropping) cause = cause ?: DROPPED
+        if (isDropping || hasFailed) return
+        given.isBegun = false
+        val later = messages.indexOfFirst { it.number > given.number }
+        messages.add(if (later < 0) messages.size else later, given)
     }
 
     fun send(): String = add(isHere = true)
@@ -172,7 +237,6 @@ class InboxInWords {
     private fun add(isHere: Boolean): String {
         val message = Message(++sent, isHere)
         if (hasPeerFinished) return "refused"
-        if (!isHere) announced.addLast(message)
         if (!isEnded && !isDropping) messages.addLast(message)
         if (!isEnded && isDropping) cause = cause ?: DROPPED
         wake()
@@ -180,7 +244,7 @@ class InboxInWords {
     }
 
     fun fetch() {
-        announced.removeFirstOrNull()?.isHere = true
+        begun.removeFirstOrNull()?.takeIf { it in messages }?.isHere = true
         wake()
     }
 
@@ -191,10 +255,11 @@ class InboxInWords {
     }
 
     fun fail() {
-        val isCut = messages.any { !it.isHere }
+        val isCut = messages.any { !it.isHere } || reading > 0
         while (messages.any { !it.isHere }) messages.removeLast()
         if (!isEnded || isCut) cause = cause ?: "failed"
         isEnded = true
+        hasFailed = true
         wake()
     }
 
@@ -207,7 +272,7 @@ class InboxInWords {
     fun disconnect(): Unit = dropThen { if (messages.isNotEmpty()) cause = cause ?: DROPPED }
 
     private fun dropThen(end: () -> Unit) {
-        if (isDropping || (isEnded && messages.isEmpty())) return
+        if (isDropping || isOver) return
         isDropping = true
         end()
         messages.clear()

@@ -18,10 +18,24 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.selects.select
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.yield
+import org.kverbs.RemoteMemory
 import java.util.concurrent.atomic.AtomicInteger
 import kotlin.random.Random
 
 private fun ChannelInbox.add(text: String) = add(ChannelArrival(text.encodeToByteArray()))
+
+private fun inbox(gone: () -> Unit = {}) = ChannelInbox(isAhead = true, {}) { _, _ -> gone() }
+
+/** A large message of the peer. */
+internal fun offered(id: Int = 0): ChannelArrival = ChannelArrival(RemoteMemory(0, 3, 0), id, 3)
+
+private fun ChannelInbox.fetched(
+    arrival: ChannelArrival,
+    text: String,
+) {
+    claim(arrival) shouldBe true
+    complete(arrival, text.encodeToByteArray()) shouldBe true
+}
 
 /** Tests [IncomingMessages] on an inbox that the test fills. */
 @OptIn(ExperimentalCoroutinesApi::class, DelicateCoroutinesApi::class)
@@ -32,7 +46,7 @@ class ChannelInboxSpec :
         test(
             "should give each message to the receiver that has waited longest and is not cancelled",
         ) {
-            val inbox = ChannelInbox {}
+            val inbox = inbox()
             val incoming = IncomingMessages(inbox)
             coroutineScope {
                 val waiting =
@@ -49,20 +63,20 @@ class ChannelInboxSpec :
         }
 
         test("should hold back messages behind one that is still being read") {
-            val inbox = ChannelInbox {}
+            val inbox = inbox()
             val incoming = IncomingMessages(inbox)
-            val large = ChannelArrival(3, null)
+            val large = offered()
             inbox.add(large)
             inbox.add("small")
             incoming.tryReceive().isFailure shouldBe true
             incoming.isEmpty shouldBe true
-            inbox.complete(large, "abc".encodeToByteArray())
+            inbox.fetched(large, "abc")
             incoming.tryReceive().getOrThrow().decodeToString() shouldBe "abc"
             incoming.tryReceive().getOrThrow().decodeToString() shouldBe "small"
         }
 
         test("should work in select like any channel, and lose no message when another clause is selected") {
-            val inbox = ChannelInbox {}
+            val inbox = inbox()
             val incoming = IncomingMessages(inbox)
             val other = CompletableDeferred<String>()
 
@@ -90,8 +104,8 @@ class ChannelInboxSpec :
         }
 
         test("should distinguish an orderly end from a failure in every receive function") {
-            val ended = ChannelInbox {}.also { it.finish() }
-            val failed = ChannelInbox {}.also { it.fail(ChannelClosedException("gone")) }
+            val ended = inbox().also { it.finish() }
+            val failed = inbox().also { it.fail(ChannelClosedException("gone")) }
             IncomingMessages(ended).run {
                 isClosedForReceive shouldBe true
                 shouldThrow<ClosedReceiveChannelException> { receive() }
@@ -113,7 +127,7 @@ class ChannelInboxSpec :
 
         test("should release messages that are dropped, now and later") {
             var gone = 0
-            val inbox = ChannelInbox { gone++ }
+            val inbox = inbox { gone++ }
             inbox.add("a")
             IncomingMessages(inbox).cancel()
             inbox.add("b")
@@ -124,7 +138,7 @@ class ChannelInboxSpec :
 
         test("should not report an orderly end to a receiver after messages were dropped") {
             for (comes in listOf("before", "after", "never")) {
-                val inbox = ChannelInbox {}
+                val inbox = inbox()
                 val incoming = IncomingMessages(inbox)
                 coroutineScope {
                     val receivers =
@@ -147,7 +161,7 @@ class ChannelInboxSpec :
             for (seed in 1..50) {
                 val random = Random(seed)
                 val gone = AtomicInteger()
-                val inbox = ChannelInbox { gone.incrementAndGet() }
+                val inbox = inbox { gone.incrementAndGet() }
                 val incoming = IncomingMessages(inbox)
                 val received = ArrayList<Int>()
                 withContext(Dispatchers.Default) {
@@ -156,10 +170,10 @@ class ChannelInboxSpec :
                             val pace = Random(-seed)
                             for (i in 0 until 500) {
                                 if (pace.nextInt(3) == 0) {
-                                    val late = ChannelArrival(1, null)
+                                    val late = offered()
                                     inbox.add(late)
                                     yield()
-                                    inbox.complete(late, "$i".encodeToByteArray())
+                                    inbox.fetched(late, "$i")
                                 } else {
                                     inbox.add("$i")
                                 }
