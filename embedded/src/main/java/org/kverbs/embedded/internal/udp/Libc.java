@@ -16,9 +16,13 @@ import org.kverbs.internal.abi.Errno;
  * The functions of Linux's C library that {@link LinuxSocket} and {@link LinuxWaiter} need ({@code man 2 socket} and so
  * on). Each returns what the function returns, or -errno. An object is for one call at a time, since errno comes to
  * memory of the object.
+ *
+ * <p>The JVM slices that memory for each call that keeps errno, and the slice is an object that not every JIT removes.
+ * So the functions that are called for each packet keep no errno: sends and waits that fail are called again for it.
  */
 final class Libc {
 
+    private static final Linker.Option[] PLAIN = {};
     private final MemorySegment errno = Arena.ofAuto().allocate(JAVA_INT);
 
     /**
@@ -31,17 +35,20 @@ final class Libc {
                 && Libc.class.getModule().isNativeAccessEnabled();
     }
 
-    private static MethodHandle find(String name, FunctionDescriptor descriptor) {
+    private static MethodHandle find(String name, FunctionDescriptor descriptor, Linker.Option... options) {
         Linker linker = Linker.nativeLinker();
-        return linker.downcallHandle(
-                linker.defaultLookup().findOrThrow(name), descriptor, Linker.Option.captureCallState("errno"));
+        return linker.downcallHandle(linker.defaultLookup().findOrThrow(name), descriptor, options);
+    }
+
+    private static MethodHandle find(String name, FunctionDescriptor descriptor) {
+        return find(name, descriptor, Linker.Option.captureCallState("errno"));
     }
 
     private static FunctionDescriptor toInt(MemoryLayout... parameters) {
         return FunctionDescriptor.of(JAVA_INT, parameters);
     }
 
-    /** In a class of its own: a system that lacks a function has no need of it. */
+    /** In a class of its own: a system that lacks a function has no need of it. Those of PLAIN_ keep no errno. */
     private static final class Handles {
         static final MethodHandle SOCKET = find("socket", toInt(JAVA_INT, JAVA_INT, JAVA_INT));
         static final MethodHandle BIND = find("bind", toInt(JAVA_INT, JAVA_LONG, JAVA_INT));
@@ -49,17 +56,20 @@ final class Libc {
                 find("setsockopt", toInt(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT));
         static final MethodHandle GETSOCKOPT =
                 find("getsockopt", toInt(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
-        static final MethodHandle SENDMSG =
-                find("sendmsg", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
-        static final MethodHandle SENDTO = find(
-                "sendto",
-                FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
-        static final MethodHandle RECVMSG =
-                find("recvmsg", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT));
+        static final FunctionDescriptor MESSAGE = FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT);
+        static final FunctionDescriptor TO =
+                FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT);
+        static final FunctionDescriptor WAIT = toInt(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT);
+        static final MethodHandle SENDMSG = find("sendmsg", MESSAGE);
+        static final MethodHandle PLAIN_SENDMSG = find("sendmsg", MESSAGE, PLAIN);
+        static final MethodHandle SENDTO = find("sendto", TO);
+        static final MethodHandle PLAIN_SENDTO = find("sendto", TO, PLAIN);
+        static final MethodHandle PLAIN_RECVMSG = find("recvmsg", MESSAGE, PLAIN);
         static final MethodHandle CLOSE = find("close", toInt(JAVA_INT));
         static final MethodHandle EPOLL_CREATE = find("epoll_create1", toInt(JAVA_INT));
         static final MethodHandle EPOLL_CTL = find("epoll_ctl", toInt(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
-        static final MethodHandle EPOLL_WAIT = find("epoll_wait", toInt(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT));
+        static final MethodHandle EPOLL_WAIT = find("epoll_wait", WAIT);
+        static final MethodHandle PLAIN_EPOLL_WAIT = find("epoll_wait", WAIT, PLAIN);
         static final MethodHandle EVENTFD = find("eventfd", toInt(JAVA_INT, JAVA_INT));
         static final MethodHandle WRITE =
                 find("write", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG));
@@ -113,7 +123,8 @@ final class Libc {
 
     int sendMessage(int descriptor, long message) {
         try {
-            return result((int) (long) Handles.SENDMSG.invokeExact(errno, descriptor, message, 0));
+            int sent = (int) (long) Handles.PLAIN_SENDMSG.invokeExact(descriptor, message, 0);
+            return sent >= 0 ? sent : result((int) (long) Handles.SENDMSG.invokeExact(errno, descriptor, message, 0));
         } catch (Throwable e) {
             throw thrown(e);
         }
@@ -121,16 +132,21 @@ final class Libc {
 
     int sendTo(int descriptor, long from, long length, long address, int addressLength) {
         try {
-            return result((int) (long)
-                    Handles.SENDTO.invokeExact(errno, descriptor, from, length, 0, address, addressLength));
+            int sent = (int) (long)
+                    Handles.PLAIN_SENDTO.invokeExact(descriptor, from, length, 0, address, addressLength);
+            return sent >= 0
+                    ? sent
+                    : result((int) (long)
+                            Handles.SENDTO.invokeExact(errno, descriptor, from, length, 0, address, addressLength));
         } catch (Throwable e) {
             throw thrown(e);
         }
     }
 
+    /** Returns -1 for any failure: to a socket that does not block, most often nothing has come. */
     int receiveMessage(int descriptor, long message) {
         try {
-            return result((int) (long) Handles.RECVMSG.invokeExact(errno, descriptor, message, 0));
+            return (int) (long) Handles.PLAIN_RECVMSG.invokeExact(descriptor, message, 0);
         } catch (Throwable e) {
             throw thrown(e);
         }
@@ -162,7 +178,10 @@ final class Libc {
 
     int epollWait(int descriptor, long events, int most, int millis) {
         try {
-            return result((int) Handles.EPOLL_WAIT.invokeExact(errno, descriptor, events, most, millis));
+            int ready = (int) Handles.PLAIN_EPOLL_WAIT.invokeExact(descriptor, events, most, millis);
+            return ready >= 0
+                    ? ready
+                    : result((int) Handles.EPOLL_WAIT.invokeExact(errno, descriptor, events, most, millis));
         } catch (Throwable e) {
             throw thrown(e);
         }

@@ -300,10 +300,7 @@ final class LinuxSocket implements UdpSocket {
         Memory.putLong(receiving + IOVEC + 8, Datagram.MOST);
         Memory.putInt(receiving + 8, ADDRESS_V6);
         Memory.putLong(receiving + 40, CONTROL_ROOM);
-        int length;
-        do {
-            length = calls.receiveMessage(descriptor.number, receiving);
-        } while (Libc.isInterrupted(length));
+        int length = calls.receiveMessage(descriptor.number, receiving);
         if (length < 0) {
             return false;
         }
