@@ -3,7 +3,7 @@ package org.kverbs.coroutines
 import kotlinx.coroutines.InternalCoroutinesApi
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.ensureActive
-import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.atomic.AtomicReference
 import kotlin.coroutines.Continuation
 import kotlin.coroutines.ContinuationInterceptor
 import kotlin.coroutines.CoroutineContext
@@ -16,8 +16,8 @@ import kotlin.coroutines.resumeWithException
  * Waits for messages, one after the other, for a coroutine that runs on the polling thread. It does what a
  * CancellableContinuation does, which registers with the coroutine's job for each wait: this one does so once.
  *
- * The polling thread calls [begin]. Any thread can resume or cancel the coroutine: the first of them does, by its
- * dispatcher.
+ * The polling thread calls [begin]. Whoever takes this out of the receive resumes the coroutine, by its dispatcher: the
+ * end of the receive or the cancellation.
  *
  * @param onEnd called when the job is cancelled or has ended, so that this can't be used any more
  */
@@ -28,18 +28,19 @@ internal class PollingWait(
 ) : Continuation<Received>,
     CoroutineStackFrame {
     private val intercepted = interceptor.interceptContinuation(this)
-    private val state = AtomicInteger(FREE)
     private val job = context[Job]
 
-    /** The coroutine that waits, and what it waits for: written before the state is [WAITING]. */
+    /** The coroutine that waits: written before this is in a receive. */
     private var caller: Continuation<Received>? = null
-    private var receive: PostedReceive? = null
+
+    /** What it waits for; null if no coroutine waits. */
+    private val receive = AtomicReference<PostedReceive?>()
 
     @OptIn(InternalCoroutinesApi::class)
     private val handle = job?.invokeOnCompletion(onCancelling = true) { jobEnds() }
 
     /** True if no coroutine waits. */
-    val isFree: Boolean get() = state.get() == FREE
+    val isFree: Boolean get() = receive.acquire == null
 
     override val callerFrame: CoroutineStackFrame? get() = caller as? CoroutineStackFrame
 
@@ -54,30 +55,26 @@ internal class PollingWait(
         caller: Continuation<Received>,
     ): Boolean {
         this.caller = caller
-        this.receive = receive
-        state.set(WAITING)
-        // After the state: a cancellation that did not find the wait is found here.
-        if (job?.isActive != false && receive.tryAwait(this)) return true
-        val isMine = state.compareAndSet(WAITING, RESUMING)
-        if (isMine) end()
-        return !isMine
+        this.receive.setRelease(receive)
+        // The job is asked after this is in the receive: a cancellation that did not find it there is found here.
+        val waits = receive.tryAwait(this) && (job?.isActive != false || !receive.leave(this))
+        if (!waits) end()
+        return waits
     }
 
     private fun jobEnds() {
         onEnd(this)
-        if (!state.compareAndSet(WAITING, RESUMING)) return
-        receive?.leave(this)
-        waking { intercepted.resumeWithException(CancellationException("the coroutine was cancelled")) }
+        val isMine = receive.get()?.leave(this) ?: false
+        if (isMine) fail(CancellationException("the coroutine was cancelled"))
     }
 
     /** Resumes the coroutine with the message that it waits for. */
     fun resume(message: Received) {
-        if (state.compareAndSet(WAITING, RESUMING)) waking { intercepted.resume(message) }
+        waking { intercepted.resume(message) }
     }
 
     /** Resumes the coroutine with an exception of its own made from [cause]. */
     fun fail(cause: Throwable) {
-        if (!state.compareAndSet(WAITING, RESUMING)) return
         waking { intercepted.resumeWithException(cause.calledBy(caller)) }
     }
 
@@ -91,18 +88,11 @@ internal class PollingWait(
 
     private fun end() {
         caller = null
-        receive = null
-        state.set(FREE)
+        receive.setRelease(null)
     }
 
     /** Takes it from the job. */
     fun close() {
         handle?.dispose()
-    }
-
-    private companion object {
-        const val FREE = 0
-        const val WAITING = 1
-        const val RESUMING = 2
     }
 }

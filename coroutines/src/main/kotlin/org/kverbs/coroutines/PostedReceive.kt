@@ -57,6 +57,9 @@ internal class PostedReceive(
         /** The message that completes the receive, until it is known whether the receive ended with it. */
         val given = AtomicReference<Received>()
 
+        /** Who has awaited the receive before. */
+        val first = AtomicReference<Any?>()
+
         /**
          * Completes the receive with a message. It can end as cancelled all the same, even if `complete` returns true:
          * a cancellation that comes while it runs wins, and so does one that comes while a child of the deferred runs.
@@ -67,9 +70,16 @@ internal class PostedReceive(
             return deferred.wake(received) || given.getAndSet(null) == null
         }
 
+        /** A cancellation also ends a receive that has its message and waits for a child. */
         fun end(cause: Throwable): Boolean {
-            var isFirst = false
-            waking { isFirst = deferred.completeExceptionally(cause) }
+            var isFirst = true
+            waking {
+                if (cause is CancellationException) {
+                    deferred.cancel(cause)
+                } else {
+                    isFirst = deferred.completeExceptionally(cause)
+                }
+            }
             return isFirst
         }
     }
@@ -161,7 +171,7 @@ internal class PostedReceive(
             if (tryAwait(caller)) {
                 caller.invokeOnCancellation { leave(caller) }
             } else {
-                val followed = whole().resumes(caller)
+                val followed = whole().resumes { caller }
                 caller.invokeOnCancellation { followed.dispose() }
             }
         }
@@ -170,9 +180,14 @@ internal class PostedReceive(
     /** Has a waiter wait for the end. False if the receive has ended, or if somebody else waits. */
     fun tryAwait(waiter: Any): Boolean = STATE.compareAndSet(this, null, waiter)
 
-    /** Has a waiter wait no more, as its coroutine is cancelled. */
-    fun leave(waiter: Any) {
-        STATE.compareAndSet(this, waiter, null)
+    /** Has a waiter wait no more, as its coroutine is cancelled. False if the end of the receive resumes it. */
+    fun leave(waiter: Any): Boolean {
+        while (true) {
+            val now = state
+            if (now is Whole) return now.first.compareAndSet(waiter, null)
+            if (now !== waiter) return false
+            if (STATE.compareAndSet(this, waiter, null)) return true
+        }
     }
 
     override fun whole(): Deferred<Received> {
@@ -184,13 +199,18 @@ internal class PostedReceive(
             val whole = Whole()
             // Before others see it: what the receive holds is released before anybody else hears of its end.
             whole.deferred.invokeOnCompletion { ended(it, whole.given.getAndSet(null)) }
-            if (now != null) whole.deferred.resumes(now)
+            if (now != null) {
+                whole.first.set(now)
+                whole.deferred.resumes { whole.first.getAndSet(null) }
+            }
             if (STATE.compareAndSet(this, now, whole)) return whole.deferred
         }
     }
 
-    private fun Deferred<Received>.resumes(waiter: Any): DisposableHandle =
-        invokeOnCompletion { if (it == null) wake(waiter, getCompleted()) else fail(waiter, it) }
+    private inline fun Deferred<Received>.resumes(crossinline waiter: () -> Any?): DisposableHandle =
+        invokeOnCompletion { cause ->
+            waiter()?.let { if (cause == null) wake(it, getCompleted()) else fail(it, cause) }
+        }
 
     @Suppress("UNCHECKED_CAST")
     private fun wake(
