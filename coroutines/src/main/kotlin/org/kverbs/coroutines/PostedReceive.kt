@@ -1,30 +1,24 @@
 package org.kverbs.coroutines
 
-import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.Deferred
-import kotlinx.coroutines.DisposableHandle
-import kotlinx.coroutines.ExperimentalCoroutinesApi
 import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.MemorySlice
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater
-import java.util.concurrent.atomic.AtomicReference
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater
 import kotlin.coroutines.cancellation.CancellationException
 import kotlin.coroutines.coroutineContext
 import kotlin.coroutines.intrinsics.COROUTINE_SUSPENDED
 import kotlin.coroutines.intrinsics.startCoroutineUninterceptedOrReturn
 import kotlin.coroutines.intrinsics.suspendCoroutineUninterceptedOrReturn
-import kotlin.coroutines.resume
 
 /**
  * A receive whose caller awaits the message later, with the memory for the message. [pin] is the buffer that contains
  * the memory, already pinned.
  *
  * One coroutine awaits it, as a rule, and then it needs no other object. If a caller uses it in another way, a
- * [Whole] takes its place.
+ * [WholeReceive] takes its place.
  */
-@OptIn(ExperimentalCoroutinesApi::class)
 internal class PostedReceive(
     val memory: MemorySlice,
     private val pin: RegisteredBuffer?,
@@ -35,7 +29,7 @@ internal class PostedReceive(
     var slot: ReceiveSlot? = null
 
     /**
-     * Null while nobody awaits it, a [PollingWait] or a CancellableContinuation that does, a [Whole], and at the end the
+     * Null while nobody awaits it, a [PollingWait] or a CancellableContinuation that does, a [WholeReceive], and at the end the
      * [Received] or an [Ended].
      */
     @Volatile
@@ -50,60 +44,29 @@ internal class PostedReceive(
         val cause: Throwable,
     )
 
-    /** The deferred that children, joins and the like need. */
-    private class Whole {
-        val deferred = CompletableDeferred<Received>()
-
-        /** The message that completes the receive, until it is known whether the receive ended with it. */
-        val given = AtomicReference<Received>()
-
-        /** Who has awaited the receive before. */
-        val first = AtomicReference<Any?>()
-
-        /**
-         * Completes the receive with a message. It can end as cancelled all the same, even if `complete` returns true:
-         * a cancellation that comes while it runs wins, and so does one that comes while a child of the deferred runs.
-         * Therefore the end of the receive decides what becomes of the message.
-         */
-        fun give(received: Received): Boolean {
-            given.set(received)
-            return deferred.wake(received) || given.getAndSet(null) == null
-        }
-
-        /** A cancellation also ends a receive that has its message and waits for a child. */
-        fun end(cause: Throwable): Boolean {
-            var isFirst = true
-            waking {
-                if (cause is CancellationException) {
-                    deferred.cancel(cause)
-                } else {
-                    isFirst = deferred.completeExceptionally(cause)
-                }
-            }
-            return isFirst
-        }
-    }
-
     /** The owner of the memory while a request of the device uses it. */
     val keeper: Any? get() = pin
 
     override val isCompleted: Boolean
-        get() = state.let { it is Received || it is Ended || (it is Whole && it.deferred.isCompleted) }
+        get() = state.let { it is Received || it is Ended || (it is WholeReceive && it.deferred.isCompleted) }
 
     override val isActive: Boolean
-        get() = state.let { it !is Received && it !is Ended && (it !is Whole || it.deferred.isActive) }
+        get() = state.let { it !is Received && it !is Ended && (it !is WholeReceive || it.deferred.isActive) }
 
-    override val isCancelled: Boolean get() = state.let { it is Ended || (it is Whole && it.deferred.isCancelled) }
+    override val isCancelled: Boolean get() =
+        state.let {
+            it is Ended || (it is WholeReceive && it.deferred.isCancelled)
+        }
 
     /** Ends the receive with a message. False if it has ended before: then the message is the caller's. */
     fun give(received: Received): Boolean {
         while (true) {
             val now = state
-            if (now is Whole) return now.give(received)
+            if (now is WholeReceive) return now.give(received)
             if (now is Received || now is Ended) return false
             if (STATE.compareAndSet(this, now, received)) {
                 ended(null, received)
-                if (now != null) wake(now, received)
+                if (now != null) wakeWaiter(now, received)
                 return true
             }
         }
@@ -120,10 +83,10 @@ internal class PostedReceive(
         while (true) {
             val now = state
             if (now is Received || now is Ended) return false
-            if (now is Whole) return now.end(cause)
+            if (now is WholeReceive) return now.end(cause)
             if (STATE.compareAndSet(this, now, Ended(cause))) {
                 ended(cause, null)
-                if (now != null) fail(now, cause)
+                if (now != null) failWaiter(now, cause)
                 return true
             }
         }
@@ -171,7 +134,7 @@ internal class PostedReceive(
             if (tryAwait(caller)) {
                 caller.invokeOnCancellation { leave(caller) }
             } else {
-                val followed = whole().resumes { caller }
+                val followed = whole().onEnd { caller }
                 caller.invokeOnCancellation { followed.dispose() }
             }
         }
@@ -184,7 +147,7 @@ internal class PostedReceive(
     fun leave(waiter: Any): Boolean {
         while (true) {
             val now = state
-            if (now is Whole) return now.first.compareAndSet(waiter, null)
+            if (now is WholeReceive) return now.leave(waiter)
             if (now !== waiter) return false
             if (STATE.compareAndSet(this, waiter, null)) return true
         }
@@ -193,41 +156,14 @@ internal class PostedReceive(
     override fun whole(): Deferred<Received> {
         while (true) {
             val now = state
-            if (now is Whole) return now.deferred
+            if (now is WholeReceive) return now.deferred
             if (now is Received) return CompletableDeferred(now)
             if (now is Ended) return CompletableDeferred<Received>().apply { completeExceptionally(now.cause) }
-            val whole = Whole()
             // Before others see it: what the receive holds is released before anybody else hears of its end.
-            whole.deferred.invokeOnCompletion { ended(it, whole.given.getAndSet(null)) }
-            if (now != null) {
-                whole.first.set(now)
-                whole.deferred.resumes { whole.first.getAndSet(null) }
-            }
+            val whole = WholeReceive(now, ::ended)
             if (STATE.compareAndSet(this, now, whole)) return whole.deferred
         }
     }
-
-    private inline fun Deferred<Received>.resumes(crossinline waiter: () -> Any?): DisposableHandle =
-        invokeOnCompletion { cause ->
-            waiter()?.let { if (cause == null) wake(it, getCompleted()) else fail(it, cause) }
-        }
-
-    @Suppress("UNCHECKED_CAST")
-    private fun wake(
-        waiter: Any,
-        message: Received,
-    ) {
-        if (waiter is PollingWait) {
-            waiter.resume(message)
-        } else {
-            waking { (waiter as CancellableContinuation<Received>).resume(message) }
-        }
-    }
-
-    private fun fail(
-        waiter: Any,
-        cause: Throwable,
-    ) = if (waiter is PollingWait) waiter.fail(cause) else (waiter as CancellableContinuation<*>).fail(cause)
 
     /** Keeps the memory for a copy, until [release]. False if the receive has ended and the memory may be reused. */
     fun tryUse(): Boolean {
