@@ -19,7 +19,7 @@ import kotlin.coroutines.cancellation.CancellationException
 
 /**
  * A deferred value that makes a deferred of kotlinx.coroutines only for what its few own functions can't do: for
- * children, joins, selects and handlers. Such a deferred takes six objects and as many atomic steps, which one coroutine
+ * children, joins, selects and handlers. Such a deferred takes several objects and atomic steps, which one coroutine
  * that awaits one value does not need.
  */
 @OptIn(InternalForInheritanceCoroutinesApi::class, InternalCoroutinesApi::class, ExperimentalCoroutinesApi::class)
