@@ -29,7 +29,7 @@ internal class PostedReceive(
     var slot: ReceiveSlot? = null
 
     /**
-     * Null while nobody waits, a [PollingWait] or a CancellableContinuation that does, a [WholeReceive], and at the end a
+     * Null while nobody awaits it, a [PollingWait] or a CancellableContinuation that does, a [WholeReceive]; at the end a
      * [Received] or an [Ended].
      */
     @Volatile
