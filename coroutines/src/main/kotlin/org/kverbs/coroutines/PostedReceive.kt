@@ -29,8 +29,8 @@ internal class PostedReceive(
     var slot: ReceiveSlot? = null
 
     /**
-     * Null while nobody awaits it, a [PollingWait] or a CancellableContinuation that does, a [WholeReceive]; at the end a
-     * [Received] or an [Ended].
+     * Null while nobody awaits it, a [PollingWait] or a CancellableContinuation that does, a [WholeReceive]; at the end
+     * a [Received] or an [Ended].
      */
     @Volatile
     private var state: Any? = null
