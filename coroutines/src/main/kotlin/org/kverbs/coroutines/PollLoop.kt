@@ -93,7 +93,7 @@ internal class PollLoop(
     fun round(): Int {
         looksLeft = LOOKS
         turnsBegan = 0
-        mustEnd = false
+        if (mustEnd) mustEnd = false // no fence in a round that nobody asked to end
         val tasks = runTasks()
         return tasks + pollAll()
     }

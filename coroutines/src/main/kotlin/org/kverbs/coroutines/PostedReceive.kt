@@ -1,55 +1,188 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.Deferred
+import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.MemorySlice
-import java.util.concurrent.atomic.AtomicInteger
-import java.util.concurrent.atomic.AtomicReference
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater
+import kotlin.coroutines.cancellation.CancellationException
+import kotlin.coroutines.coroutineContext
+import kotlin.coroutines.intrinsics.COROUTINE_SUSPENDED
+import kotlin.coroutines.intrinsics.startCoroutineUninterceptedOrReturn
+import kotlin.coroutines.intrinsics.suspendCoroutineUninterceptedOrReturn
 
 /**
  * A receive whose caller awaits the message later, with the memory for the message. [pin] is the buffer that contains
  * the memory, already pinned.
+ *
+ * One coroutine awaits it, as a rule, and then it needs no other object. If a caller uses it in another way, a
+ * [WholeReceive] takes its place.
  */
 internal class PostedReceive(
     val memory: MemorySlice,
     private val pin: RegisteredBuffer?,
-) {
-    val message: CompletableDeferred<Received> = CompletableDeferred()
+    private val slots: ReceiveSlots,
+    private val waits: PollingWaits? = null,
+) : LateDeferred<Received>() {
+    /** The slot of its request; null if it joined the requests of cancelled receivers. Guarded by the slots' lock. */
+    var slot: ReceiveSlot? = null
+
+    /**
+     * Null while nobody awaits it, a [PollingWait] or a CancellableContinuation that does, a [WholeReceive]; at the end
+     * a [Received] or an [Ended].
+     */
+    @Volatile
+    private var state: Any? = null
+
+    /** The number of those that use the memory: the receive, and a copy under way. */
+    @Volatile
+    private var users = 1
+
+    /** The end without a message. */
+    private class Ended(
+        val cause: Throwable,
+    )
 
     /** The owner of the memory while a request of the device uses it. */
     val keeper: Any? get() = pin
 
-    /** The message that completes the receive, until it is known whether the receive ended with it. */
-    private val given = AtomicReference<Received>()
+    override val isCompleted: Boolean
+        get() = state.let { it is Received || it is Ended || (it is WholeReceive && it.deferred.isCompleted) }
 
-    /** The number of those that use the memory: the receive, and a copy under way. */
-    private val users = AtomicInteger(1)
+    override val isActive: Boolean
+        get() = state.let { it !is Received && it !is Ended && (it !is WholeReceive || it.deferred.isActive) }
 
-    /**
-     * Completes the receive with a message. It can end as cancelled all the same, even if `complete` returns true: a
-     * cancellation that comes while it runs wins, and so does one that comes while a child of the deferred runs.
-     * Therefore the end of the receive decides with [takeGiven] what becomes of the message.
-     *
-     * @return false if the receive had ended before; then the caller calls [takeGiven], too
-     */
+    override val isCancelled: Boolean get() =
+        state.let {
+            it is Ended || (it is WholeReceive && it.deferred.isCancelled)
+        }
+
+    /** Ends the receive with a message. False if it has ended before: then the message is the caller's. */
     fun give(received: Received): Boolean {
-        given.set(received)
-        return message.wake(received)
+        while (true) {
+            val now = state
+            if (now is WholeReceive) return now.give(received)
+            if (now is Received || now is Ended) return false
+            if (STATE.compareAndSet(this, now, received)) {
+                ended(null, received)
+                if (now != null) wakeWaiter(now, received)
+                return true
+            }
+        }
     }
 
-    /** Returns the message that the receive was given, to one caller; then null. */
-    fun takeGiven(): Received? = given.getAndSet(null)
+    /** Ends the receive with an exception of its own made from [cause]; false if it had ended before. */
+    fun fail(cause: Throwable): Boolean = end(cause.calledBy(null))
+
+    override fun cancel(cause: CancellationException?) {
+        end(cause ?: CancellationException("the receive was cancelled"))
+    }
+
+    private fun end(cause: Throwable): Boolean {
+        while (true) {
+            val now = state
+            if (now is Received || now is Ended) return false
+            if (now is WholeReceive) return now.end(cause)
+            if (STATE.compareAndSet(this, now, Ended(cause))) {
+                ended(cause, null)
+                if (now != null) failWaiter(now, cause)
+                return true
+            }
+        }
+    }
+
+    /**
+     * Releases what the receive holds. A receive that ended otherwise than with the [message] that it was given leaves
+     * it to the next one.
+     */
+    private fun ended(
+        cause: Throwable?,
+        message: Received?,
+    ) {
+        try {
+            if (cause != null) slots.desert(this)
+            if (message != null) slots.settle(message, isTaken = cause == null)
+        } finally {
+            if (slot == null) release()
+        }
+    }
+
+    override suspend fun await(): Received {
+        val now = state
+        return if (now is Received) now else awaitEnd()
+    }
+
+    // Only tail calls: a suspend function that goes on after a call allocates an object each time.
+    private suspend fun awaitEnd(): Received {
+        val wait = waits?.of(coroutineContext)
+        return if (wait == null) awaitAnywhere() else awaitHere(wait)
+    }
+
+    private suspend fun awaitHere(wait: PollingWait): Received =
+        suspendCoroutineUninterceptedOrReturn { caller ->
+            if (wait.begin(this, caller)) {
+                COROUTINE_SUSPENDED
+            } else {
+                suspend { awaitAnywhere() }.startCoroutineUninterceptedOrReturn(caller)
+            }
+        }
+
+    private suspend fun awaitAnywhere(): Received {
+        if (state != null) return whole().await()
+        return suspendCancellableCoroutine { caller ->
+            if (tryAwait(caller)) {
+                caller.invokeOnCancellation { leave(caller) }
+            } else {
+                val followed = whole().onEnd { caller }
+                caller.invokeOnCancellation { followed.dispose() }
+            }
+        }
+    }
+
+    /** Has a waiter wait for the end. False if the receive has ended, or if somebody else waits. */
+    fun tryAwait(waiter: Any): Boolean = STATE.compareAndSet(this, null, waiter)
+
+    /** Has a waiter wait no more, as its coroutine is cancelled. False if the end of the receive resumes it. */
+    fun leave(waiter: Any): Boolean {
+        while (true) {
+            val now = state
+            if (now is WholeReceive) return now.leave(waiter)
+            if (now !== waiter) return false
+            if (STATE.compareAndSet(this, waiter, null)) return true
+        }
+    }
+
+    override fun whole(): Deferred<Received> {
+        while (true) {
+            val now = state
+            if (now is WholeReceive) return now.deferred
+            if (now is Received) return CompletableDeferred(now)
+            if (now is Ended) return CompletableDeferred<Received>().apply { completeExceptionally(now.cause) }
+            // Before others see it: what the receive holds is released before anybody else hears of its end.
+            val whole = WholeReceive(now, ::ended)
+            if (STATE.compareAndSet(this, now, whole)) return whole.deferred
+        }
+    }
 
     /** Keeps the memory for a copy, until [release]. False if the receive has ended and the memory may be reused. */
     fun tryUse(): Boolean {
         while (true) {
-            val now = users.get()
+            val now = users
             if (now == 0) return false
-            if (users.compareAndSet(now, now + 1)) return true
+            if (USERS.compareAndSet(this, now, now + 1)) return true
         }
     }
 
     /** Ends a use of the memory. The last one unpins the buffer. */
     fun release() {
-        if (users.decrementAndGet() == 0) pin?.unpin()
+        if (USERS.decrementAndGet(this) == 0) pin?.unpin()
+    }
+
+    private companion object {
+        val STATE: AtomicReferenceFieldUpdater<PostedReceive, Any> =
+            AtomicReferenceFieldUpdater.newUpdater(PostedReceive::class.java, Any::class.java, "state")
+        val USERS: AtomicIntegerFieldUpdater<PostedReceive> =
+            AtomicIntegerFieldUpdater.newUpdater(PostedReceive::class.java, "users")
     }
 }

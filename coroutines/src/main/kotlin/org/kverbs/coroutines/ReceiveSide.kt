@@ -22,6 +22,7 @@ internal class ReceiveSide(
 ) : RequestSide(dispatcher, polled, capacity) {
     private val stage = ReceiveStage { pd.memoryRegion(it, AccessFlag.LOCAL_WRITE) }
     private val slots = ReceiveSlots(capacity, failures, stage)
+    private val waits = PollingWaits(dispatcher)
 
     init {
         begin()
@@ -102,7 +103,7 @@ internal class ReceiveSide(
     ): Deferred<Received> {
         checkCapacity()
         pin?.pin()
-        val receive = PostedReceive(memory, pin)
+        val receive = PostedReceive(memory, pin, slots, waits)
         var begun = false
         try {
             begin(receive)
@@ -110,38 +111,31 @@ internal class ReceiveSide(
         } finally {
             if (!begun) pin?.unpin()
         }
-        return receive.message
+        return receive
     }
 
     private fun begin(receive: PostedReceive) {
-        var slot: ReceiveSlot? = null
-        while (slot == null) {
-            if (slots.tryJoin(receive, receive.memory.length())) {
-                receive.message.invokeOnCompletion {
-                    try {
-                        slots.ended(receive, it)
-                    } finally {
-                        receive.release()
-                    }
-                }
-                return
-            }
-            var refusal: Refusal? = null
-            slot =
-                locked {
-                    checkNotEnded()
-                    slots.put(receive)?.also { refusal = post(it, receive) }
-                }
-            refusal?.let { settle(it, receive) }
+        if (post(receive) { slots.putAtOnce(receive) }) return
+        while (!slots.tryJoin(receive, receive.memory.length())) {
+            if (post(receive) { slots.put(receive) }) return
             // Another thread can have taken the entry since tryJoin, for a caller that is cancelled by now.
-            if (slot == null && slots.isFull()) refuse()
+            if (slots.isFull()) refuse()
         }
-        val posted = slot
-        // Called for every end. After the request has completed, desert does nothing.
-        receive.message.invokeOnCompletion {
-            slots.desert(posted, receive)
-            slots.ended(receive, it)
-        }
+    }
+
+    /** Posts a receive in the slot that [take] gives it. False if it gives none. */
+    private inline fun post(
+        receive: PostedReceive,
+        take: () -> ReceiveSlot?,
+    ): Boolean {
+        var refusal: Refusal? = null
+        val slot =
+            locked {
+                checkNotEnded()
+                take()?.also { refusal = post(it, receive) }
+            }
+        refusal?.let { settle(it, receive) }
+        return slot != null
     }
 
     private fun checkCapacity() =
@@ -191,7 +185,10 @@ internal class ReceiveSide(
 
     override fun stopWaits(cause: Throwable): Unit = slots.stop(cause)
 
-    override fun release(): Unit = stage.close()
+    override fun release() {
+        waits.close()
+        stage.close()
+    }
 
     override fun toString(): String = slots.toString()
 }

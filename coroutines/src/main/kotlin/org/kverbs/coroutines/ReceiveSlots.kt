@@ -116,11 +116,22 @@ internal class ReceiveSlots(
     fun put(receive: PostedReceive): ReceiveSlot? =
         synchronized(lock) {
             if (waiting.isNotEmpty() || free.isEmpty()) return null
-            free.removeFirst().also {
-                it.memory = receive.memory
-                it.keeper = receive.keeper
-                it.owner = receive
-            }
+            take(receive)
+        }
+
+    /** Does the same for the usual receive, in one step: null if it would have to join, to wait or to be refused. */
+    fun putAtOnce(receive: PostedReceive): ReceiveSlot? =
+        synchronized(lock) {
+            if (hasFailed || hasStopped || unclaimed.isNotEmpty() || waiting.isNotEmpty() || loose > 0) return null
+            if (free.isEmpty()) null else take(receive)
+        }
+
+    private fun take(receive: PostedReceive): ReceiveSlot =
+        free.removeFirst().also {
+            it.memory = receive.memory
+            it.keeper = receive.keeper
+            it.owner = receive
+            receive.slot = it
         }
 
     /** True if a [PostedReceive] must be refused: it can neither join, nor has the queue a free entry for it. */
@@ -205,11 +216,9 @@ internal class ReceiveSlots(
     }
 
     /** Gives up a posted receive for its caller. The request goes on, for the receiver that has waited longest. */
-    fun desert(
-        slot: ReceiveSlot,
-        receive: PostedReceive,
-    ) {
+    fun desert(receive: PostedReceive) {
         synchronized(lock) {
+            val slot = receive.slot ?: return
             if (slot.owner !== receive) return
             slot.owner = null
             loose++
@@ -254,7 +263,7 @@ internal class ReceiveSlots(
     }
 
     private fun isActive(receiver: Any): Boolean =
-        if (receiver is PostedReceive) receiver.message.isActive else (receiver as CancellableContinuation<*>).isActive
+        if (receiver is PostedReceive) receiver.isActive else (receiver as CancellableContinuation<*>).isActive
 
     /**
      * Gives a message to its receiver. A receiver that is cancelled before it runs again leaves the message to the next
@@ -296,7 +305,7 @@ internal class ReceiveSlots(
             }
         if (failure == null) {
             give(message, receive)
-        } else if (receive.message.fail(failure)) {
+        } else if (receive.fail(failure)) {
             memory.settle(message)
         } else {
             putBack(message) // the caller was cancelled before, perhaps closed its memory, and hears of no failure
@@ -307,20 +316,17 @@ internal class ReceiveSlots(
         message: Received,
         receive: PostedReceive,
     ) {
-        if (!receive.give(message)) receive.takeGiven()?.let(::putBack)
+        if (!receive.give(message)) putBack(message)
     }
 
     /**
-     * Decides what becomes of the message that a posted receive was given, if any: a receive that ended otherwise
-     * leaves it to the next one. Called once when the receive has ended.
+     * Releases the memory of a message that its receive has taken. One that its receive did not take goes to the next
+     * receiver.
      */
-    fun ended(
-        receive: PostedReceive,
-        cause: Throwable?,
-    ) {
-        val message = receive.takeGiven() ?: return
-        if (cause == null) memory.settle(message) else putBack(message)
-    }
+    fun settle(
+        message: Received,
+        isTaken: Boolean,
+    ): Unit = if (isTaken) memory.settle(message) else putBack(message)
 
     /**
      * Gives a message to the receiver that has waited longest, or keeps it for the next one, ahead of all later
@@ -355,7 +361,7 @@ internal class ReceiveSlots(
     ) {
         when (receiver) {
             is CancellableContinuation<*> -> receiver.fail(cause)
-            else -> (receiver as PostedReceive).message.fail(cause)
+            else -> (receiver as PostedReceive).fail(cause)
         }
     }
 

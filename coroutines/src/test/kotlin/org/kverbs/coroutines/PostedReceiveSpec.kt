@@ -264,7 +264,8 @@ class PostedReceiveSpec :
 
         test("should keep a buffer until the receive and a copy into it have ended") {
             val pin = Pin()
-            val receive = PostedReceive(Completions.memory, pin)
+            val slots = ReceiveSlots(1, Failures(), ReceiveStage { error("nothing is copied") })
+            val receive = PostedReceive(Completions.memory, pin, slots)
             pin.pin()
             receive.tryUse() shouldBe true
             receive.release()

@@ -41,7 +41,7 @@ internal class SuspendingEnd(
 ) : PingPongEnd(dispatcher.context, options, contents, lead) {
     private val coroutines = CoroutineScope(scope.coroutineContext + dispatcher.coroutineDispatcher)
     private val messages = ArrayDeque<Deferred<Received>>()
-    private val queue = if (options.type == QueuePairType.UD) datagrams() else connection(options.type)
+    private val queue = if (options.type == QueuePairType.UD) Datagrams() else Connection()
 
     override val address: QueuePairEndpoint = queue.qp.endpoint(path)
 
@@ -72,7 +72,8 @@ internal class SuspendingEnd(
         watch?.cancel()
     }
 
-    private suspend fun receive() {
+    // Inline: each call of a suspend function that goes on after a call allocates an object.
+    private suspend inline fun receive() {
         take(messages.removeFirst().await().length)
         if (messages.size <= 1) awaitMessages()
     }
@@ -98,11 +99,13 @@ internal class SuspendingEnd(
     }
 
     /** The functions that differ with the type of the queue pair. */
-    private class Queue(
-        val qp: AsyncQueuePair<ReceiveVerbs>,
-        val connect: (QueuePairEndpoint) -> Unit,
-        val send: suspend () -> Unit,
-    )
+    private interface Queue {
+        val qp: AsyncQueuePair<ReceiveVerbs>
+
+        fun connect(remote: QueuePairEndpoint)
+
+        suspend fun send()
+    }
 
     private fun settings(): QueuePairSettings.() -> Unit =
         {
@@ -110,28 +113,29 @@ internal class SuspendingEnd(
             maxRecvWr(options.receiveDepth)
         }
 
-    private fun connection(type: QueuePairType): Queue {
-        val qp: AsyncQueuePair<ConnectedVerbs> =
-            dispatcher.qp(
-                pd,
-                if (type == QueuePairType.RC) {
-                    RC
-                } else {
-                    UC
-                },
-                block = settings(),
-            )
-        return Queue(qp, { qp.connect(it, path) }) { qp.send(outgoing) }
+    private inner class Connection : Queue {
+        override val qp: AsyncQueuePair<ConnectedVerbs> =
+            if (options.type == QueuePairType.RC) {
+                dispatcher.qp(pd, RC, block = settings())
+            } else {
+                dispatcher.qp(pd, UC, block = settings())
+            }
+
+        override fun connect(remote: QueuePairEndpoint) = qp.connect(remote, path)
+
+        override suspend fun send() = qp.send(outgoing)
     }
 
-    private fun datagrams(): Queue {
-        val qp = dispatcher.qp(pd, UD, block = settings())
-        lateinit var peer: Destination
-        val activate = { remote: QueuePairEndpoint ->
+    private inner class Datagrams : Queue {
+        override val qp = dispatcher.qp(pd, UD, block = settings())
+        private lateinit var peer: Destination
+
+        override fun connect(remote: QueuePairEndpoint) {
             qp.activate(path)
             peer = Destination(qp.queuePair.addressHandle(remote, path), remote.queuePairNumber(), remote.qkey())
         }
-        return Queue(qp, activate) { qp.send(outgoing, peer) }
+
+        override suspend fun send() = qp.send(outgoing, peer)
     }
 
     private companion object {
