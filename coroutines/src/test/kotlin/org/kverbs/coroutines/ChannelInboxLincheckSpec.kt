@@ -172,7 +172,7 @@ class InboxInWords {
     suspend fun read(): String = take(reads = true)
 
     private suspend fun take(reads: Boolean): String {
-        if (isSomebodyWoken || waiting.isNotEmpty() || !(isReady || reads && isOffered)) {
+        if (isSomebodyWoken || waiting.isNotEmpty() || !(isReady || (reads && isOffered))) {
             val given = suspendCancellableCoroutine<Message?> { waiting.addLast(Waiter(reads, it)) }
             if (given != null) {
                 reading--
