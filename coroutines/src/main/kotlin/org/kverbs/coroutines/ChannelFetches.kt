@@ -48,15 +48,29 @@ internal class ChannelFetches(
 
     private suspend fun fetch(arrival: ChannelArrival) {
         val bytes = arrival.budget
-        if (!hasRoom(bytes)) return
-        if (!link.inbox.claim(arrival, bytes)) return release(bytes) // a receiver reads it, or it was dropped
+        val length = arrival.length
+        if (!hasRoom(bytes, length)) return
+        if (!link.inbox.claim(arrival, bytes)) return release(bytes, length) // a receiver reads it, or it was dropped
         val message = transfers.read(checkNotNull(arrival.source))
-        if (!link.inbox.complete(arrival, message)) release(bytes)
+        if (!link.inbox.complete(arrival, message)) release(bytes, length)
         done(arrival)
     }
 
+    /**
+     * Tells the peer that a message is not wanted. The device can still read it for a receiver that was cancelled; then
+     * the peer is told behind that read, because it frees the memory.
+     */
+    fun dropped(arrival: ChannelArrival) {
+        if (arrival.budget > 0) return done(arrival)
+        val tell: suspend () -> Unit = {
+            link.keepAlive.ask("whether it has answered earlier reads")
+            done(arrival)
+        }
+        tell.startCoroutine(Continuation(job) {}) // a failure has ended the channel
+    }
+
     /** Tells the peer that a message was read, or is not wanted. */
-    fun done(arrival: ChannelArrival) {
+    private fun done(arrival: ChannelArrival) {
         link.debts.oweDone(arrival.id)
         link.outbox.sayWhatIsDue()
     }
@@ -79,12 +93,17 @@ internal class ChannelFetches(
         } finally {
             if (!isRead) link.inbox.putBack(arrival)
         }
-        link.debts.oweDone(arrival.id)
         link.inbox.received(arrival)
     }
 
-    /** Suspends until enough bytes are free; false if messages are dropped before. */
-    private suspend fun hasRoom(bytes: Int): Boolean {
+    /**
+     * Suspends until [bytes] of the budget are free, and [length] bytes of the server's memory; false if messages are
+     * dropped before.
+     */
+    private suspend fun hasRoom(
+        bytes: Int,
+        length: Long,
+    ): Boolean {
         if (bytes == 0) return true
         var isBudgeted = false
         var isShared = false
@@ -92,13 +111,13 @@ internal class ChannelFetches(
             withContext(wanted) {
                 budget.acquire(bytes)
                 isBudgeted = true
-                share?.take(bytes.toLong())
+                share?.take(length)
                 isShared = true
             }
             return true
         } catch (_: CancellationException) {
             job.ensureActive()
-            if (isShared) share?.giveBack(bytes.toLong())
+            if (isShared) share?.giveBack(length)
             if (isBudgeted) budget.release(bytes)
             return false
         }
@@ -110,10 +129,13 @@ internal class ChannelFetches(
     /** Cancels everything, as the channel has ended. */
     fun end(): Unit = job.cancel()
 
-    /** Frees the bytes of a message that was received or dropped. */
-    fun release(bytes: Int) {
+    /** Frees what the fetch of a message of this [length] holds, if it holds [bytes] of the budget. */
+    fun release(
+        bytes: Int,
+        length: Long,
+    ) {
         if (bytes == 0) return
-        share?.giveBack(bytes.toLong())
+        share?.giveBack(length)
         budget.release(bytes)
     }
 }

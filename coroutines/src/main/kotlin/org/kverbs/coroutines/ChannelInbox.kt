@@ -184,10 +184,10 @@ internal class ChannelInbox(
             synchronized(lock) {
                 reading--
                 if (dropping) cause = cause ?: dropped()
+                arrival.budget = 0
                 if (!dropping && !hasFailed) {
                     arrival.state = State.OFFERED
                     arrival.isBegun = false
-                    arrival.budget = 0
                     insert(arrival)
                 }
                 dropping
@@ -257,7 +257,8 @@ internal class ChannelInbox(
         fits: (Long) -> Unit = {},
     ): ChannelArrival? {
         val taken = synchronized(lock) { if (holder == null && receivers.isEmpty()) takeFirst(reads, fits) else null }
-        if (taken == null) fetchAll(if (reads) 0 else 1) else left(taken)
+        if (taken != null) left(taken)
+        fetchAll(if (reads || taken != null) 0 else 1)
         return taken
     }
 
@@ -395,7 +396,7 @@ internal class ChannelInbox(
 
     /**
      * Begins the fetches of offered messages: of all, or of those that receivers without a buffer wait for, and of
-     * [more] first ones.
+     * [more] first ones. A message that was put back is fetched when it is the first: see [ChannelArrival.budget].
      */
     private fun fetchAll(more: Int) {
         while (unbegun > 0) fetch(synchronized(lock) { nextToFetch(more) } ?: return)
@@ -405,7 +406,8 @@ internal class ChannelInbox(
         val most = if (isAhead) arrivals.size else minOf(arrivals.size, maxOf(receivers.size, more))
         for (index in 0 until most) {
             val arrival = arrivals[index]
-            if (arrival.state != State.OFFERED || arrival.isBegun) continue
+            val isFree = arrival.state == State.OFFERED && !arrival.isBegun
+            if (!isFree || (index > 0 && arrival.budget == 0)) continue
             if (!isAhead && index >= more && receivers[index].let { it is Waiting && it.reads }) continue
             arrival.isBegun = true
             unbegun--

@@ -129,14 +129,16 @@ internal class ChannelLink(
         if (!isAlive) return
         when (how) {
             ChannelInbox.Gone.HERE -> {
-                fetches.release(arrival.held)
+                fetches.release(arrival.held, arrival.length)
             }
 
-            ChannelInbox.Gone.READ -> {}
+            ChannelInbox.Gone.READ -> {
+                debts.oweDone(arrival.id)
+            }
 
             ChannelInbox.Gone.UNREAD -> {
                 fetches.drop()
-                fetches.done(arrival)
+                fetches.dropped(arrival)
             }
 
             ChannelInbox.Gone.FETCHED -> {

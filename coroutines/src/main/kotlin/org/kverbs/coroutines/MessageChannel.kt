@@ -172,15 +172,26 @@ public class MessageChannel internal constructor(
      * @throws ChannelClosedException if the peer has sent its last message, or has closed the channel
      */
     public suspend fun receive(into: RegisteredBuffer): Long {
-        val fits = { length: Long -> requireRoom(length, into.memory.byteSize()) }
-        val arrival = arrived(link.inbox.take(link.canReadInto(into), fits)) ?: throw noMore()
-        val bytes = arrival.bytes
-        if (bytes == null) {
-            link.reporting { link.fetches.read(arrival, into) }
-        } else {
-            into.memory.asSlice(0, arrival.length).copyFrom(MemorySegment.ofArray(bytes))
+        var room: MemorySegment? = null
+        // Pinned before a message is taken: otherwise a buffer that is closed now loses it, or has a new owner already.
+        val fits = { length: Long ->
+            val memory = into.memory
+            requireRoom(length, memory.byteSize())
+            into.pin()
+            room = memory
         }
-        return arrival.length
+        try {
+            val arrival = arrived(link.inbox.take(link.canReadInto(into), fits)) ?: throw noMore()
+            val bytes = arrival.bytes
+            if (bytes == null) {
+                link.reporting { link.fetches.read(arrival, into) }
+            } else {
+                MemorySegment.copy(MemorySegment.ofArray(bytes), 0, checkNotNull(room), 0, arrival.length)
+            }
+            return arrival.length
+        } finally {
+            if (room != null) into.unpin()
+        }
     }
 
     private fun requireRoom(

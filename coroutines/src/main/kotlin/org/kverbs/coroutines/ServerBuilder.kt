@@ -151,10 +151,12 @@ public class ServerBuilder internal constructor() {
 
     /** Returns the settings of each channel, with limits that fit together. */
     internal fun channelSettings(): MessageChannelBuilder.() -> Unit {
-        val longest = maxMessageSize
+        val general = maxMessageSize
         val interval = keepAlive
         val further = channel
-        val slots = MessageChannelBuilder().apply(further).slotBytes
+        val settings = MessageChannelBuilder().also { it.maxMessageSize(general) }.apply(further)
+        val longest = settings.maxMessageSize
+        val slots = settings.slotBytes
         val most = maxMemoryPerConnection ?: (slots + longest + 1.MiB)
         require(most >= slots + longest) {
             "maxMemoryPerConnection($most): a connection needs $slots bytes for its slots and " +
@@ -167,7 +169,7 @@ public class ServerBuilder internal constructor() {
                 "maxMemoryPerConnection"
         }
         return {
-            maxMessageSize(longest)
+            maxMessageSize(general)
             keepAlive(interval)
             fetchAhead(minOf(most - slots, Int.MAX_VALUE.toLong()))
             further()

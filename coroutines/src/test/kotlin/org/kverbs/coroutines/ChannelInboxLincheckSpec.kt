@@ -144,6 +144,7 @@ class InboxInWords {
         val number: Int,
         var isHere: Boolean,
         var isBegun: Boolean = false,
+        var wasPutBack: Boolean = false,
     )
 
     private class Waiter(
@@ -180,14 +181,14 @@ class InboxInWords {
             }
             isSomebodyWoken = false
         } else if (isOffered) {
-            return messages.removeFirst().number.toString()
+            return messages.removeFirst().number.toString().also { wake() }
         }
         return first().also { wake() }
     }
 
     fun tryTake(): String =
         when {
-            !isSomebodyWoken && waiting.isEmpty() && isReady -> first()
+            !isSomebodyWoken && waiting.isEmpty() && isReady -> first().also { wake() }
             isOver -> first()
             else -> "nothing"
         }
@@ -212,7 +213,8 @@ class InboxInWords {
             }
         }
         for (message in messages) {
-            if (!message.isHere && !message.isBegun) begun.addLast(message.also { it.isBegun = true })
+            if (message.isHere || message.isBegun || (message.wasPutBack && message !== messages.first())) continue
+            begun.addLast(message.also { it.isBegun = true })
         }
     }
 
@@ -226,6 +228,7 @@ class InboxInWords {
         if (isDropping) cause = cause ?: DROPPED
         if (isDropping || hasFailed) return
         given.isBegun = false
+        given.wasPutBack = true
         val later = messages.indexOfFirst { it.number > given.number }
         messages.add(if (later < 0) messages.size else later, given)
     }

@@ -125,6 +125,23 @@ class ChannelInboxSpec :
             }
         }
 
+        test("should fetch a message that was put back when it is the first one, and not with all others at once") {
+            val begun = ArrayList<Int>()
+            val inbox = ChannelInbox(isAhead = true, { begun.add(it.id) }) { _, _ -> }
+            val given =
+                coroutineScope {
+                    val readers = List(3) { async(start = CoroutineStart.UNDISPATCHED) { inbox.take(reads = true) } }
+                    repeat(3) { inbox.add(offered(it)) }
+                    readers.awaitAll().map { checkNotNull(it) }
+                }
+            given.forEach(inbox::putBack)
+            begun shouldBe listOf(0)
+            inbox.fetched(given[0], "0")
+            begun shouldBe listOf(0)
+            IncomingMessages(inbox).tryReceive().getOrThrow().decodeToString() shouldBe "0"
+            begun shouldBe listOf(0, 1)
+        }
+
         test("should release messages that are dropped, now and later") {
             var gone = 0
             val inbox = inbox { gone++ }
