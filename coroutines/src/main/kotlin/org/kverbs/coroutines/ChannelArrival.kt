@@ -12,8 +12,8 @@ internal class ChannelArrival private constructor(
     val id: Int,
     /**
      * Bytes of [ChannelFetches.budget] that a fetch needs. 0 for a message that was put back: later ones can hold all
-     * bytes, and receivers without a buffer would wait for this one. It is fetched only when it is the first, so that the
-     * messages of many cancelled receivers are not all held at once.
+     * bytes, and receivers without a buffer would wait for this one. It is fetched only when it is the first, so that
+     * the messages of many cancelled receivers are not all held at once.
      */
     @Volatile var budget: Int,
     /** The message; null unless it is [State.HERE]. The inbox's lock guards it and what follows. */

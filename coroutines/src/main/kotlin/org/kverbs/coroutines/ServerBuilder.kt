@@ -144,7 +144,11 @@ public class ServerBuilder internal constructor() {
         isShared = true
     }
 
-    /** Configures the slots and buffers of each connection. */
+    /**
+     * Configures the slots and buffers of each connection. A setting of the block takes the place of the server's:
+     * without [MessageChannelBuilder.fetchAhead], a connection reads as many bytes ahead as [maxMemoryPerConnection]
+     * leaves beside its slots.
+     */
     public fun channel(block: MessageChannelBuilder.() -> Unit) {
         channel = block
     }
