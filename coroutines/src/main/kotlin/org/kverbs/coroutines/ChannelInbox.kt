@@ -178,7 +178,10 @@ internal class ChannelInbox(
         wakeNext()
     }
 
-    /** Takes a message back that a receiver was given and did not read. It comes before all later messages. */
+    /**
+     * Takes a message back that a receiver was given and did not read. It comes before all later messages. If the
+     * messages have failed, it is lost, and the later ones with it.
+     */
     fun putBack(arrival: ChannelArrival) {
         val dropped =
             synchronized(lock) {
@@ -190,6 +193,7 @@ internal class ChannelInbox(
                     arrival.isBegun = false
                     insert(arrival)
                 }
+                if (hasFailed) arrivals.removeAll { it.number > arrival.number }
                 dropping
             }
         if (dropped) onGone(arrival, Gone.UNREAD)

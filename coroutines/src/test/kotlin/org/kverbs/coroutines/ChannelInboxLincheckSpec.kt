@@ -226,6 +226,7 @@ class InboxInWords {
     private fun putBack(given: Message) {
         reading--
         if (isDropping) cause = cause ?: DROPPED
+        if (hasFailed) messages.removeAll { it.number > given.number }
         if (isDropping || hasFailed) return
         given.isBegun = false
         given.wasPutBack = true

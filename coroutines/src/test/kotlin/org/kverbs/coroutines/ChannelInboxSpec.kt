@@ -142,6 +142,17 @@ class ChannelInboxSpec :
             begun shouldBe listOf(0, 1)
         }
 
+        test("should give no message after the failure when an earlier one was lost with its receiver") {
+            val inbox = inbox()
+            inbox.add(offered())
+            val given = checkNotNull(inbox.take(reads = true))
+            inbox.add("later")
+            inbox.fail(ChannelClosedException("gone"))
+            inbox.putBack(given)
+            inbox.take() shouldBe null
+            inbox.cause?.message shouldBe "gone"
+        }
+
         test("should release messages that are dropped, now and later") {
             var gone = 0
             val inbox = inbox { gone++ }
