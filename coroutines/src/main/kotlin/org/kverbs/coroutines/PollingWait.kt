@@ -39,6 +39,10 @@ internal class PollingWait(
     @OptIn(InternalCoroutinesApi::class)
     private val handle = job?.invokeOnCompletion(onCancelling = true) { jobEnds() }
 
+    /** True if this leaves the job as soon as no coroutine waits. */
+    @Volatile
+    private var isClosed = false
+
     /** True if no coroutine waits. */
     val isFree: Boolean get() = receive.acquire == null
 
@@ -89,10 +93,15 @@ internal class PollingWait(
     private fun end() {
         caller = null
         receive.setRelease(null)
+        if (isClosed) handle?.dispose()
     }
 
-    /** Takes it from the job. */
+    /**
+     * Takes it from the job, at the end of the wait if a coroutine waits, which the job can cancel until then. If that
+     * end comes at the same moment on another thread, it can miss the close: then this stays until the job ends.
+     */
     fun close() {
-        handle?.dispose()
+        isClosed = true
+        if (isFree) handle?.dispose()
     }
 }

@@ -1,5 +1,6 @@
 package org.kverbs.coroutines
 
+import kotlinx.coroutines.Job
 import java.util.concurrent.atomic.AtomicReference
 import kotlin.coroutines.ContinuationInterceptor
 import kotlin.coroutines.CoroutineContext
@@ -10,28 +11,46 @@ internal class PollingWaits(
 ) {
     private val last = AtomicReference<PollingWait?>()
 
+    @Volatile
+    private var isClosed = false
+
     /**
      * Returns the wait of the running coroutine. Null if it runs elsewhere than on the polling thread, which resumes it
-     * without a task, or if another coroutine waits already.
+     * without a task, if another coroutine waits already, if the coroutine is cancelled, or if the queue is gone.
      */
     fun of(context: CoroutineContext): PollingWait? {
         if (!dispatcher.isPolling) return null
-        val last = last.get() ?: return first(context)
+        val last = last.get() ?: return next(context, null)
         return when {
             !last.isFree -> null
             last.context === context -> last
-            else -> first(context)?.also { last.close() }
+            else -> next(context, last)
         }
     }
 
-    private fun first(context: CoroutineContext): PollingWait? {
+    private fun next(
+        context: CoroutineContext,
+        before: PollingWait?,
+    ): PollingWait? {
         val dispatcher = dispatcher.coroutineDispatcher
-        if (context[ContinuationInterceptor] !== dispatcher) return null
-        return PollingWait(context, dispatcher) { last.compareAndSet(it, null) }.also { last.set(it) }
+        if (isClosed || context[ContinuationInterceptor] !== dispatcher) return null
+        val wait = PollingWait(context, dispatcher, ::forget)
+        last.set(wait)
+        before?.close()
+        if (!isClosed && context[Job]?.isActive != false) return wait
+        // The close or the end of the job came before the wait was kept, and did not find it.
+        forget(wait)
+        wait.close()
+        return null
     }
 
-    /** Forgets the wait, as nobody waits any more. Any thread can call it. */
+    private fun forget(wait: PollingWait) {
+        last.compareAndSet(wait, null)
+    }
+
+    /** Forgets the wait, and keeps none from now on: the queue is gone. Any thread can call it. */
     fun close() {
+        isClosed = true
         last.getAndSet(null)?.close()
     }
 }

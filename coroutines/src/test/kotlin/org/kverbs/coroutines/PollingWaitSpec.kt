@@ -9,7 +9,9 @@ import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeSameInstanceAs
 import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.CoroutineStart.UNDISPATCHED
 import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.Dispatchers
@@ -18,18 +20,28 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.cancel
 import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.completeWith
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.selects.select
 import kotlinx.coroutines.withContext
+import kotlinx.coroutines.withTimeout
+import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.coroutines.yield
+import org.kverbs.dsl.RC
+import org.kverbs.dsl.RcVerbs
 import org.kverbs.dsl.get
 import java.lang.management.ManagementFactory
+import java.lang.ref.WeakReference
 import java.util.concurrent.atomic.AtomicInteger
 import java.util.concurrent.atomic.AtomicReference
 import kotlin.concurrent.thread
+import kotlin.coroutines.Continuation
+import kotlin.coroutines.startCoroutine
 import kotlin.random.Random
+import kotlin.time.Duration.Companion.seconds
 
 /** Tests coroutines on the polling thread that await a posted receive. */
 class PollingWaitSpec :
@@ -47,6 +59,30 @@ class PollingWaitSpec :
         fun TwoEnds.send(text: String) {
             CoroutineScope(Dispatchers.Unconfined).launch { client.qp.send(client.text(text)) }
             client.dispatcher.poll()
+        }
+
+        /** Connects two more queue pairs, whose completions the running thread polls. */
+        fun TwoEnds.pair(): Pair<AsyncQueuePair<RcVerbs>, AsyncQueuePair<RcVerbs>> {
+            val (one, other) = List(2) { server.dispatcher.qp(server.pd, RC) }
+            one.connect(other.endpoint())
+            other.connect(one.endpoint())
+            return one to other
+        }
+
+        /** Starts a coroutine of its own, which nobody must wait for. */
+        fun TwoEnds.launch(
+            start: CoroutineStart = CoroutineStart.DEFAULT,
+            block: suspend () -> Unit,
+        ) = CoroutineScope(server.dispatcher.coroutineDispatcher).launch(start = start) { block() }
+
+        /** Runs a coroutine on the polling thread that has [job] itself as its job. */
+        suspend fun TwoEnds.runAs(
+            job: Job,
+            block: suspend () -> Unit,
+        ) {
+            val end = CompletableDeferred<Unit>()
+            block.startCoroutine(Continuation(server.dispatcher.coroutineDispatcher + job) { end.completeWith(it) })
+            end.await()
         }
 
         test("should get one message after the other, in order, each by a wait of its own") {
@@ -190,6 +226,79 @@ class PollingWaitSpec :
                     for (length in 1..5) ends.send("m".repeat(length))
                     waiting.awaitAll() shouldContainExactly listOf(1L, 2L, 3L, 4L, 5L)
                 }
+            }
+        }
+
+        test("should leave nothing at the job of a coroutine that goes on after its queue pair was closed") {
+            onPollingThread { ends ->
+                for (waits in listOf(true, false)) {
+                    val job = CountingJob()
+                    ends.runAs(job) {
+                        val (client, server) = ends.pair()
+                        val posted = List(3) { server.postReceive(ends.server.region[0, 64]) }
+                        client.send(ends.client.region[0, 8])
+                        posted[0].await().length shouldBe 8
+                        // A coroutine that waits when the queue pair is closed, or that awaits a receive later.
+                        if (waits) ends.launch { server.close() } else server.close()
+                        repeat(2) { shouldThrow<IllegalStateException> { posted[1 + it].await() } }
+                    }
+                    job.handlers.get() shouldBe 0
+                }
+            }
+        }
+
+        test("should leave nothing at the job of a coroutine whose queue pair another thread closes while it waits") {
+            onPollingThread { ends ->
+                repeat(20) {
+                    val job = CountingJob()
+                    ends.runAs(job) {
+                        val (_, server) = ends.pair()
+                        val posted = server.postReceive(ends.server.region[0, 64])
+                        val closing = thread(isDaemon = true) { server.close() }
+                        shouldThrow<IllegalStateException> { posted.await() }
+                        while (closing.isAlive) yield()
+                    }
+                    job.handlers.get() shouldBe 0
+                }
+            }
+        }
+
+        test("should keep no coroutine that was cancelled before it waited") {
+            onPollingThread { ends ->
+                val posted = ends.post()
+                val gone =
+                    coroutineScope {
+                        val job =
+                            launch(start = UNDISPATCHED) {
+                                currentCoroutineContext().cancel()
+                                shouldThrow<CancellationException> { posted.await() }
+                            }
+                        job.join()
+                        WeakReference(job)
+                    }
+                withTimeout(30.seconds) {
+                    while (gone.get() != null) {
+                        System.gc()
+                        delay(1)
+                    }
+                }
+                posted.isActive shouldBe true
+            }
+        }
+
+        test("should throw at a cancelled coroutine although the queue pair of its receive is closed") {
+            onPollingThread { ends ->
+                val (client, server) = ends.pair()
+                val posted = server.postReceive(ends.server.region[0, 64])
+                val waiting = ends.launch(UNDISPATCHED) { posted.await() }
+                val child = Job(posted) // while it runs, the receive has its message and is not complete
+                client.send(ends.client.region[0, 8])
+                while (!server.receives.toString().startsWith("0 ")) yield()
+                server.close()
+                waiting.cancel()
+                withTimeoutOrNull(10.seconds) { waiting.join() } shouldBe Unit
+                child.complete()
+                posted.await().length shouldBe 8
             }
         }
 
