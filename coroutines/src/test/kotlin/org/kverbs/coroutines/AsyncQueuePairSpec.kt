@@ -9,9 +9,11 @@ import io.kotest.matchers.nulls.shouldNotBeNull
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.joinAll
@@ -37,6 +39,18 @@ import org.kverbs.dsl.send
 import org.kverbs.dsl.write
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import kotlin.time.Duration.Companion.seconds
+
+/** Posts a receive of the server into the memory at [offset], and cancels its caller. */
+private suspend fun CoroutineScope.cancelledReceive(
+    ends: TwoEnds,
+    offset: Long,
+) {
+    val receiver =
+        launch(start = CoroutineStart.UNDISPATCHED) { ends.server.qp.receive(ends.server.region[offset, 64]) }
+    receiver.isActive shouldBe true
+    receiver.cancelAndJoin()
+    receiver.isCancelled shouldBe true
+}
 
 class AsyncQueuePairSpec :
     FunSpec({
@@ -241,11 +255,8 @@ class AsyncQueuePairSpec :
 
         test("should keep the order of messages over cancelled receives") {
             TwoEnds().use { ends ->
-                repeat(3) { i ->
-                    withTimeoutOrNull(20) { ends.server.qp.receive(ends.server.region[i * 64L, 64]) } shouldBe
-                        null
-                }
                 coroutineScope {
+                    repeat(3) { i -> cancelledReceive(ends, i * 64L) }
                     launch {
                         for (word in listOf(
                             "one",
@@ -268,8 +279,8 @@ class AsyncQueuePairSpec :
 
         test("should take over the only receive of a queue when its caller was cancelled") {
             TwoEnds(settings = { maxRecvWr(1) }).use { ends ->
-                withTimeoutOrNull(20) { ends.server.qp.receive(ends.server.region[0, 64]) } shouldBe null
                 coroutineScope {
+                    cancelledReceive(ends, 0)
                     val received = async { ends.server.qp.receive(ends.server.region[64, 64]) }
                     ends.client.qp.send(ends.client.text("word"))
                     received.await().length shouldBe 4

@@ -12,6 +12,7 @@ import io.kotest.matchers.string.shouldContain
 import jdk.jfr.Recording
 import jdk.jfr.consumer.RecordedEvent
 import jdk.jfr.consumer.RecordingFile
+import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.async
 import kotlinx.coroutines.cancelAndJoin
@@ -166,12 +167,17 @@ class FlightRecorderSpec :
             val slow =
                 recorded {
                     bound({ channel { receiveSlots(2) } }) { server, host, address ->
+                        val isWaiting = CompletableDeferred<Unit>()
                         server.serve(this) { connection ->
-                            delay(30)
+                            isWaiting.await()
                             repeat(20) { connection.receive() }
                             connection.send(ByteArray(1))
                         }
                         host.connectMessages(address).use { client ->
+                            launch {
+                                while (client.stats.waitingSends == 0) delay(1)
+                                isWaiting.complete(Unit)
+                            }
                             repeat(20) { client.send(ByteArray(1)) }
                             client.receive()
                         }

@@ -1,5 +1,6 @@
 package org.kverbs.coroutines
 
+import io.kotest.assertions.nondeterministic.eventually
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.nulls.shouldBeNull
@@ -18,6 +19,7 @@ import kotlinx.coroutines.withTimeout
 import org.kverbs.Diagnostics
 import org.kverbs.MemoryRegion
 import kotlin.random.Random
+import kotlin.time.Duration.Companion.seconds
 
 class MessageChannelSpec :
     FunSpec({
@@ -84,7 +86,8 @@ class MessageChannelSpec :
                                 sent++
                             }
                         }
-                    delay(100)
+                    eventually(20.seconds) { sent shouldBe 4 }
+                    delay(100) // time for a sender that does not wait
                     sent shouldBe 4
                     repeat(10) { ends.server.receive() shouldBe byteArrayOf(it.toByte()) }
                     sender.join()

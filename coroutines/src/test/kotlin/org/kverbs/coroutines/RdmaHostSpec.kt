@@ -175,16 +175,17 @@ class RdmaHostSpec :
         test("should leave nothing behind when connecting is cancelled before an answer") {
             diagnosed {
                 pair { _, listener, client, address ->
-                    withTimeoutOrNull(100) { client.connect(address) } shouldBe null
-                    openConnections {
-                        it.none {
-                            it.startsWith(
-                                "queue pair",
-                            )
-                        }
-                    }.filter { it.startsWith("queue pair") }.shouldBeEmpty()
-                    listener.awaitRequest().rejectQuietly()
-                    openConnections { it.size == 1 } shouldHaveSize 1 // the listener
+                    coroutineScope {
+                        val connecting = launch(Dispatchers.Default) { client.connect(address) }
+                        val request = listener.awaitRequest()
+                        connecting.cancelAndJoin()
+                        connecting.isCancelled shouldBe true
+
+                        fun queuePairs(open: List<String>) = open.filter { it.startsWith("queue pair") }
+                        queuePairs(openConnections { queuePairs(it).isEmpty() }).shouldBeEmpty()
+                        request.rejectQuietly()
+                        openConnections { it.size == 1 } shouldHaveSize 1 // the listener
+                    }
                 }
             }
         }

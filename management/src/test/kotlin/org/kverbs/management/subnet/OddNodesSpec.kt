@@ -60,7 +60,7 @@ class OddNodesSpec :
 
         fun SimulatedFabric.losing(isLost: (ByteArray, MadPath) -> Boolean) =
             fabric(Losing(port("H-1"), isLost)) {
-                timeout(30.milliseconds)
+                timeout(300.milliseconds)
                 retries(0)
             }
 
@@ -106,7 +106,7 @@ class OddNodesSpec :
                 fatTree(4)
                 subnetManager()
             }.use { simulation ->
-                simulation.losing { _, _ -> false }.use { fabric ->
+                simulation.fabric("H-1").use { fabric ->
                     fabric.byRecords().forwardingTables(fabric.discover()).problems.shouldBeEmpty()
                     // The administrator does not know the switch by this LID.
                     val switch = fabric.discover().switches.first()
@@ -125,7 +125,7 @@ class OddNodesSpec :
 
         test("should say that the partitions of ports without a LID are not known") {
             chain().use { simulation ->
-                simulation.losing { _, _ -> false }.use { fabric ->
+                simulation.fabric("H-1").use { fabric ->
                     val partitions = fabric.partitions(fabric.discover())
                     partitions.problems.size shouldBe 5
                     partitions.problems.first().text shouldContain "the port has no LID"
