@@ -37,7 +37,7 @@ internal class PollingWait(
     private val receive = AtomicReference<PostedReceive?>()
 
     @OptIn(InternalCoroutinesApi::class)
-    private val handle = job?.invokeOnCompletion(onCancelling = true) { jobEnds() }
+    private val handle = job?.invokeOnCompletion(onCancelling = true, invokeImmediately = true) { jobEnds() }
 
     /** True if this leaves the job as soon as no coroutine waits. */
     @Volatile
