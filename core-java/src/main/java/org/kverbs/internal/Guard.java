@@ -112,8 +112,9 @@ public final class Guard {
 
     /** Leaves after {@link #enter}. */
     public void exit() {
-        if (owner == 0) {
-            Objects.requireNonNull(bias).exit(); // nobody removes a bias while its thread is inside
+        Bias held = bias; // nobody removes a bias while its thread is inside
+        if (held != null) {
+            held.exit();
         } else {
             exitUnbiased();
         }

@@ -22,6 +22,14 @@ public interface CompletionQueueOps {
     }
 
     /**
+     * Tells whether {@link #poll(int, long)} is a call of a few nanoseconds. The caller keeps such polls in methods of
+     * their own, since the JIT compiles a method by the queues that it saw there first. The answer never changes.
+     */
+    default boolean isShort() {
+        return false;
+    }
+
+    /**
      * Tells the queue that one of its queue pairs posts by extended calls ({@code man 3 ibv_wr_post}). The caller calls
      * this before the first such post and while no thread polls. A driver can hold a lock of the queue pair between
      * extended calls and take the same lock in a poll.

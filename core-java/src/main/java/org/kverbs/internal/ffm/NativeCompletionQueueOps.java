@@ -9,19 +9,32 @@ final class NativeCompletionQueueOps implements CompletionQueueOps {
     private final long cq;
     private final MemorySegment pollCq;
     private final MemorySegment requestNotifyCq;
+    private final boolean isShort;
     /** True if a poll is made by a critical call. */
-    private boolean isShort;
+    private boolean isCritical;
+    /** True if it is made by a critical call of {@link FirstPoll}. */
+    private boolean isFirst;
 
     NativeCompletionQueueOps(long cq, MemorySegment pollCq, MemorySegment requestNotifyCq, boolean isShort) {
         this.cq = cq;
         this.pollCq = pollCq;
         this.requestNotifyCq = requestNotifyCq;
         this.isShort = isShort;
+        this.isCritical = isShort;
+        this.isFirst = isShort && FirstPoll.claim(pollCq);
+    }
+
+    @Override
+    public boolean isShort() {
+        return isShort;
     }
 
     @Override
     public int poll(int count, long completions) {
-        return isShort
+        if (isFirst) {
+            return FirstPoll.poll(cq, count, completions);
+        }
+        return isCritical
                 ? Downcalls.pollShort(pollCq, cq, count, completions)
                 : Downcalls.poll(pollCq, cq, count, completions);
     }
@@ -32,7 +45,8 @@ final class NativeCompletionQueueOps implements CompletionQueueOps {
      */
     @Override
     public void expectExtendedPosts() {
-        isShort = false;
+        isCritical = false;
+        isFirst = false;
     }
 
     @Override
