@@ -60,7 +60,7 @@ public final class WorkCompletion {
 
     private long longAt(int offset) {
         try {
-            return Memory.getLong(address + offset);
+            return Memory.getLong(Memory.known(address) + offset);
         } finally {
             Reference.reachabilityFence(this); // keeps the memory alive during the read, as in the three methods below
         }
@@ -68,7 +68,7 @@ public final class WorkCompletion {
 
     private int intAt(int offset) {
         try {
-            return Memory.getInt(address + offset);
+            return Memory.getInt(Memory.known(address) + offset);
         } finally {
             Reference.reachabilityFence(this);
         }
@@ -76,7 +76,7 @@ public final class WorkCompletion {
 
     private int shortAt(int offset) {
         try {
-            return Short.toUnsignedInt(Memory.getShort(address + offset));
+            return Short.toUnsignedInt(Memory.getShort(Memory.known(address) + offset));
         } finally {
             Reference.reachabilityFence(this);
         }
@@ -84,7 +84,7 @@ public final class WorkCompletion {
 
     private int byteAt(int offset) {
         try {
-            return Byte.toUnsignedInt(Memory.getByte(address + offset));
+            return Byte.toUnsignedInt(Memory.getByte(Memory.known(address) + offset));
         } finally {
             Reference.reachabilityFence(this);
         }
