@@ -9,6 +9,7 @@ import io.netty.channel.uring.IoUringIoHandler
 import io.netty.channel.uring.IoUringServerSocketChannel
 import io.netty.channel.uring.IoUringSocketChannel
 import org.kverbs.Device
+import org.kverbs.embedded.EmbeddedProvider
 import java.lang.foreign.Arena
 import java.lang.foreign.SymbolLookup
 
@@ -39,8 +40,8 @@ internal val CONTENDERS: List<Contender> =
         JvmContender("jucx-memory", "JUCX 1.14, UCX over shared memory", mapOf("UCX_TLS" to "shm,self"), ::noUcx) {
             JucxExchange()
         },
-        JvmContender("kverbs-udp", "kverbs, embedded devices over UDP", mapOf("KVERBS_EMBEDDED" to udp())) {
-            embedded()
+        JvmContender("kverbs-udp", "kverbs, embedded devices over UDP") {
+            VerbsExchange(overUdp(NEAR), overUdp(FAR))
         },
         JvmContender("kverbs", "kverbs, embedded devices in process", mapOf("KVERBS_EMBEDDED" to "memory,memory")) {
             embedded()
@@ -57,11 +58,18 @@ private fun hardware() = Device.list().filterNot { isEmbedded(it) }
 
 private fun isEmbedded(device: Device) = device.provider() == "embedded"
 
-/** Two addresses of the loopback that hardly any other program has. */
-private fun udp(): String {
+/**
+ * A device at an address of the loopback that hardly any other program has. It has a provider of its own, as in a
+ * process of its own: the devices of one provider share a lock.
+ */
+private fun overUdp(end: Int): Device {
     val network = ProcessHandle.current().pid().let { "127.${1 + it / 251 % 250}.${1 + it % 251}" }
-    return "udp:$network.1,udp:$network.2"
+    val provider = EmbeddedProvider("udp:$network.$end")
+    return Device.of(provider, provider.devices().single())
 }
+
+private const val NEAR = 1
+private const val FAR = 2
 
 private fun because(cause: Throwable?) = cause?.let { "not on this machine: ${(it.cause ?: it).message}" }
 
