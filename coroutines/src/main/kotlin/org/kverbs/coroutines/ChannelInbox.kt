@@ -1,6 +1,5 @@
 package org.kverbs.coroutines
 
-import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.coroutines.ChannelArrival.State
@@ -47,24 +46,8 @@ internal class ChannelInbox(
         fun wake(): Boolean
     }
 
-    private class Waiting(
-        /** True if it can read an offered message itself. */
-        val reads: Boolean,
-    ) : Receiver {
-        lateinit var continuation: CancellableContinuation<Unit>
-        lateinit var release: (Waiting) -> Unit
-
-        /** An offered message that the receiver was given; the lock guards it until the receiver is woken. */
-        var given: ChannelArrival? = null
-
-        override fun wake(): Boolean {
-            continuation.resume(Unit) { _, _, _ -> release(this) }
-            return true
-        }
-    }
-
     private val lock = Any()
-    private val arrivals = ArrayDeque<ChannelArrival>()
+    private val arrivals = ArrivalQueue()
     private val receivers = ArrayDeque<Receiver>()
 
     /** The receiver that was woken and has not taken its message yet. */
@@ -72,11 +55,6 @@ internal class ChannelInbox(
 
     /** Number of messages that receivers read themselves. */
     private var reading = 0
-    private var numbers = 0L
-
-    /** Number of offered messages whose fetch has not begun. It is written under the lock. */
-    @Volatile
-    private var unbegun = 0
     private var ended = false
     private var peerHasFinished = false
     private var hasFailed = false
@@ -97,39 +75,24 @@ internal class ChannelInbox(
     val size: Int get() = synchronized(lock) { arrivals.size + reading }
 
     /** True if the first message is complete. */
-    val hasMessage: Boolean get() = synchronized(lock) { isFirst(State.HERE) }
+    val hasMessage: Boolean get() = synchronized(lock) { arrivals.isFirst(State.HERE) }
 
     /** True if there is no message, and none will come. */
     val isAtEnd: Boolean get() = synchronized(lock) { isOver }
     private val isOver get() = ended && arrivals.isEmpty() && reading == 0
-    private val isReady get() = isOver || isFirst(State.HERE)
-
-    private fun isFirst(state: State) = arrivals.firstOrNull()?.state == state
+    private val isReady get() = isOver || arrivals.isFirst(State.HERE)
 
     fun add(arrival: ChannelArrival) {
         val dropped =
             synchronized(lock) {
                 if (peerHasFinished) throw ChannelProtocolException("the peer sent a message after its end")
-                arrival.number = numbers++
-                if (!dropping && !ended) insert(arrival)
+                arrivals.number(arrival)
+                if (!dropping && !ended) arrivals.insert(arrival)
                 if (dropping && !ended) cause = cause ?: dropped()
                 dropping
             }
         if (dropped) onGone(arrival, gone(arrival)) else wakeNext()
     }
-
-    /** Adds a message before all later ones. */
-    private fun insert(arrival: ChannelArrival) {
-        var index = arrivals.size
-        while (index > 0 && arrivals[index - 1].number > arrival.number) index--
-        arrivals.add(index, arrival)
-        if (arrival.state == State.OFFERED) unbegun++
-    }
-
-    private fun remove(index: Int): ChannelArrival =
-        arrivals.removeAt(index).also {
-            if (it.state == State.OFFERED && !it.isBegun) unbegun--
-        }
 
     /** Tells how a message left that is dropped now. */
     private fun gone(arrival: ChannelArrival): Gone =
@@ -191,9 +154,9 @@ internal class ChannelInbox(
                 if (!dropping && !hasFailed) {
                     arrival.state = State.OFFERED
                     arrival.isBegun = false
-                    insert(arrival)
+                    arrivals.insert(arrival)
                 }
-                if (hasFailed) arrivals.removeAll { it.number > arrival.number }
+                if (hasFailed) arrivals.removeBehind(arrival)
                 dropping
             }
         if (dropped) onGone(arrival, Gone.UNREAD)
@@ -217,7 +180,7 @@ internal class ChannelInbox(
     fun fail(cause: Throwable) {
         synchronized(lock) {
             val here = arrivals.indexOfFirst { it.state != State.HERE }
-            if (here >= 0) while (arrivals.size > here) dropAt(arrivals.lastIndex)
+            if (here >= 0) while (arrivals.size > here) arrivals.drop(arrivals.size - 1)
             if (!ended || here >= 0 || reading > 0) this.cause = this.cause ?: cause
             ended = true
             hasFailed = true
@@ -225,9 +188,6 @@ internal class ChannelInbox(
         end.wake(Unit)
         wakeNext()
     }
-
-    private fun dropAt(index: Int): ChannelArrival =
-        remove(index).also { if (it.state == State.OFFERED) it.state = State.GONE }
 
     /**
      * Drops the messages that have arrived and those still to come. Receivers throw [cause]; if it is null they wait
@@ -239,8 +199,8 @@ internal class ChannelInbox(
                 if (dropping || isOver) return
                 dropping = true
                 if (cause != null) ended = true
-                if (cause != null || arrivals.isNotEmpty()) this.cause = this.cause ?: cause ?: dropped()
-                List(arrivals.size) { dropAt(0) }
+                if (cause != null || !arrivals.isEmpty()) this.cause = this.cause ?: cause ?: dropped()
+                List(arrivals.size) { arrivals.drop(0) }
             }
         for (arrival in dropped) onGone(arrival, gone(arrival))
         wakeNext()
@@ -285,7 +245,7 @@ internal class ChannelInbox(
     }
 
     private fun give(index: Int = 0): ChannelArrival =
-        remove(index).also {
+        arrivals.remove(index).also {
             if (it.state == State.OFFERED) reading++
             it.state = State.GONE
         }
@@ -305,8 +265,7 @@ internal class ChannelInbox(
         fits: (Long) -> Unit = {},
     ): ChannelArrival? {
         tryTake(reads, fits)?.let { return it }
-        val waiting = Waiting(reads)
-        waiting.release = ::leave
+        val waiting = WaitingReceiver(reads, ::leave)
         suspendCancellableCoroutine { continuation ->
             waiting.continuation = continuation
             val isFirst = enlist(waiting)
@@ -325,7 +284,7 @@ internal class ChannelInbox(
     }
 
     /** Undoes the wake-up of a receiver that was cancelled before it ran. */
-    private fun leave(waiting: Waiting) {
+    private fun leave(waiting: WaitingReceiver) {
         val given = waiting.given
         if (given == null) release(waiting) else putBack(given)
     }
@@ -377,7 +336,7 @@ internal class ChannelInbox(
             waking { isAwake = next.wake() }
             if (!isAwake) {
                 synchronized(lock) { if (holder === next) holder = null }
-            } else if ((next as? Waiting)?.given == null) {
+            } else if ((next as? WaitingReceiver)?.given == null) {
                 break // it holds the turn
             }
         }
@@ -388,7 +347,7 @@ internal class ChannelInbox(
     private fun next(): Receiver? {
         if (holder != null) return null
         val first = receivers.firstOrNull() ?: return null
-        if (first is Waiting && first.reads && isFirst(State.OFFERED)) {
+        if (first is WaitingReceiver && first.reads && arrivals.isFirst(State.OFFERED)) {
             first.given = give()
         } else if (isReady) {
             holder = first
@@ -400,23 +359,16 @@ internal class ChannelInbox(
 
     /**
      * Begins the fetches of offered messages: of all, or of those that receivers without a buffer wait for, and of
-     * [more] first ones. A message that was put back is fetched when it is the first: see [ChannelArrival.budget].
+     * [more] first ones.
      */
     private fun fetchAll(more: Int) {
-        while (unbegun > 0) fetch(synchronized(lock) { nextToFetch(more) } ?: return)
+        while (arrivals.unbegun > 0) fetch(synchronized(lock) { nextToFetch(more) } ?: return)
     }
 
     private fun nextToFetch(more: Int): ChannelArrival? {
-        val most = if (isAhead) arrivals.size else minOf(arrivals.size, maxOf(receivers.size, more))
-        for (index in 0 until most) {
-            val arrival = arrivals[index]
-            val isFree = arrival.state == State.OFFERED && !arrival.isBegun
-            if (!isFree || (index > 0 && arrival.budget == 0)) continue
-            if (!isAhead && index >= more && receivers[index].let { it is Waiting && it.reads }) continue
-            arrival.isBegun = true
-            unbegun--
-            return arrival
-        }
-        return null
+        if (isAhead) return arrivals.begin(arrivals.size) { false }
+        return arrivals.begin(maxOf(receivers.size, more)) { index -> index >= more && reads(receivers[index]) }
     }
+
+    private fun reads(receiver: Receiver) = receiver is WaitingReceiver && receiver.reads
 }

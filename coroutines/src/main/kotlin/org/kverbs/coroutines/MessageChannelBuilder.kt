@@ -100,7 +100,8 @@ public class MessageChannelBuilder internal constructor() {
      *
      * With 0, a large message stays in the sender's memory until the program receives it. Then [MessageChannel.receive]
      * into a buffer costs no copy and no memory of the channel. In turn a send of a buffer returns only when the peer's
-     * program has received the message, and [largeMessages] sends of byte arrays go ahead of it.
+     * program has received the message, and [largeMessages] sends of byte arrays go ahead of it. A loop that only asks
+     * `incoming.isEmpty` never ends then: the channel fetches a message for a call of `receive` or `tryReceive` alone.
      */
     public fun fetchAhead(bytes: Long) {
         require(bytes in 0..Int.MAX_VALUE) { "fetchAhead($bytes): give 0 to ${Int.MAX_VALUE}" }

@@ -16,8 +16,8 @@ import kotlin.coroutines.resumeWithException
  * Waits for messages, one after the other, for a coroutine that runs on the polling thread. It does what a
  * CancellableContinuation does, which registers with the coroutine's job for each wait: this one does so once.
  *
- * The polling thread calls [begin]. Whoever takes this out of the receive resumes the coroutine, by its dispatcher: the
- * end of the receive or the cancellation.
+ * The polling thread calls [begin]. The end of the receive and the cancellation take this out of the receive, whichever
+ * is first, and the first resumes the coroutine by its dispatcher.
  *
  * @param onEnd called when the job is cancelled or has ended, so that this can't be used any more
  */

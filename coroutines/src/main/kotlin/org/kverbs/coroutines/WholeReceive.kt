@@ -13,7 +13,7 @@ import kotlin.coroutines.resume
  * Takes the place of a [PostedReceive] that has children, that several callers await, or that is joined, selected or
  * listened to.
  *
- * @param waiter who has awaited the receive before; null for nobody
+ * @param waiter the [PollingWait] or the CancellableContinuation that has awaited the receive so far; null for none
  * @param ended called at the end with the failure, and with the message that the receive was given
  */
 internal class WholeReceive(
