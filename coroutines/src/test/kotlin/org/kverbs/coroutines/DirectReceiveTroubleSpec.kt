@@ -57,8 +57,8 @@ class DirectReceiveTroubleSpec :
                         refusal.status() shouldBe REM_ACCESS_ERR
                     }
                 }
-                shouldThrow<WorkCompletionException> { liar.channel.receive() }.status() shouldBe REM_ACCESS_ERR
-                shouldThrow<WorkCompletionException> { liar.channel.send(ByteArray(1)) }.status() shouldBe REM_ACCESS_ERR
+                val calls = listOf<suspend () -> Unit>({ liar.channel.receive() }, { liar.channel.send(ByteArray(1)) })
+                for (call in calls) shouldThrow<WorkCompletionException> { call() }.status() shouldBe REM_ACCESS_ERR
                 pool.taken shouldBe 0
             }
         }

@@ -186,8 +186,8 @@ class PostedReceiveSpec :
                         requests.addLast(id)
                     }
                 val cancelled = AtomicReference<Deferred<*>>()
-                // Both threads spin, because the moment in question is short. They do as many rounds as the time allows:
-                // on a machine with more threads than processors, a round takes a slice of the scheduler's time.
+                // Both threads spin, because the moment in question is short. They do as many rounds as the time
+                // allows: with more threads than processors, a round takes a slice of the scheduler's time.
                 val cancels = AtomicInteger()
                 val rounds = AtomicInteger()
                 val end = System.nanoTime() + 10.seconds.inWholeNanoseconds
