@@ -253,6 +253,22 @@ class PollingWaitSpec :
             }
         }
 
+        test("should leave the job of a coroutine when another one awaits receives of the same queue") {
+            onPollingThread { ends ->
+                val job = CountingJob()
+                ends.runAs(job) {
+                    val posted = List(2) { ends.post(it) }
+                    ends.launch { ends.send("word") }
+                    posted[0].await().length shouldBe 4
+                    job.handlers.get() shouldBe 1
+                    val other = ends.launch(UNDISPATCHED) { posted[1].await() }
+                    ends.launch { ends.send("next") }
+                    other.join()
+                    job.handlers.get() shouldBe 0
+                }
+            }
+        }
+
         test("should leave nothing at the job of a coroutine whose queue pair another thread closes while it waits") {
             onPollingThread { ends ->
                 repeat(20) {
