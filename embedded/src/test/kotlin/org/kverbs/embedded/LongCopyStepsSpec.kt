@@ -65,7 +65,7 @@ class LongCopyStepsSpec :
                                 }
                             }
                             pair.a.await(1).single().orThrow()
-                            if (kind == "send") pair.b.await(1).single().byteLength().toLong() shouldBe BYTES
+                            if (kind == "send") pair.b.await(1).single().byteLength() shouldBe BYTES
                             withClue("round $round") { pair.a.mr.memory().mismatch(pair.b.mr.memory()) shouldBe -1 }
                         }
                     }
