@@ -13,6 +13,7 @@ internal fun main(arguments: Array<String>) {
     runBlocking {
         val connection = rdmaHost { provider("embedded") }.connectMessages(InetSocketAddress(server, port.toInt()))
         connection.send("I am here".encodeToByteArray())
+        if (how == "is killed as a sender") connection.send(ByteArray(1_000_000))
         if (how == "gets SIGTERM" || how == "is killed") awaitCancellation()
     }
     if (how == "exits") exitProcess(3)

@@ -10,6 +10,7 @@ import kotlinx.coroutines.InternalForInheritanceCoroutinesApi
 import kotlinx.coroutines.Job
 import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.atomic.AtomicInteger
+import kotlin.coroutines.CoroutineContext
 
 /** A job that counts the handlers that it holds. */
 @OptIn(InternalForInheritanceCoroutinesApi::class, InternalCoroutinesApi::class)
@@ -19,6 +20,21 @@ class CountingJob(
     /** The number of handlers that were added and not disposed of. */
     val handlers = AtomicInteger()
 
+    /** The number of handlers that were ever added: a test that counts 0 here looks at the wrong job. */
+    val seen = AtomicInteger()
+
+    /** A context that contains this job must return it: the delegate's function would return the delegate. */
+    override fun <E : CoroutineContext.Element> get(key: CoroutineContext.Key<E>): E? = super.get(key)
+
+    override fun <R> fold(
+        initial: R,
+        operation: (R, CoroutineContext.Element) -> R,
+    ): R = super.fold(initial, operation)
+
+    override fun minusKey(key: CoroutineContext.Key<*>): CoroutineContext = super.minusKey(key)
+
+    override fun plus(context: CoroutineContext): CoroutineContext = super<Job>.plus(context)
+
     override fun invokeOnCompletion(
         onCancelling: Boolean,
         invokeImmediately: Boolean,
@@ -27,6 +43,7 @@ class CountingJob(
         val handle = job.invokeOnCompletion(onCancelling, invokeImmediately, handler)
         val isHeld = AtomicBoolean(true)
         handlers.incrementAndGet()
+        seen.incrementAndGet()
         return DisposableHandle {
             handle.dispose()
             if (isHeld.getAndSet(false)) handlers.decrementAndGet()

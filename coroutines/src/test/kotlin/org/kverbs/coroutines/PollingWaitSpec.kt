@@ -4,6 +4,7 @@ import com.sun.management.ThreadMXBean
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainExactly
+import io.kotest.matchers.ints.shouldBeGreaterThan
 import io.kotest.matchers.longs.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
@@ -56,8 +57,12 @@ class PollingWaitSpec :
 
         fun TwoEnds.post(number: Int = 0): Deferred<Received> = server.qp.postReceive(server.region[64L * number, 64])
 
+        /**
+         * Sends a message. Nobody awaits the send, because its coroutine can run only when the caller suspends; the
+         * end of the test can end it before.
+         */
         fun TwoEnds.send(text: String) {
-            CoroutineScope(Dispatchers.Unconfined).launch { client.qp.send(client.text(text)) }
+            CoroutineScope(Dispatchers.Unconfined).launch { runCatching { client.qp.send(client.text(text)) } }
             client.dispatcher.poll()
         }
 
@@ -236,12 +241,29 @@ class PollingWaitSpec :
                     ends.runAs(job) {
                         val (client, server) = ends.pair()
                         val posted = List(3) { server.postReceive(ends.server.region[0, 64]) }
-                        client.send(ends.client.region[0, 8])
+                        ends.launch { client.send(ends.client.region[0, 8]) } // later, so that this coroutine waits
                         posted[0].await().length shouldBe 8
                         // A coroutine that waits when the queue pair is closed, or that awaits a receive later.
                         if (waits) ends.launch { server.close() } else server.close()
                         repeat(2) { shouldThrow<IllegalStateException> { posted[1 + it].await() } }
                     }
+                    job.seen.get() shouldBeGreaterThan 0
+                    job.handlers.get() shouldBe 0
+                }
+            }
+        }
+
+        test("should leave the job of a coroutine when another one awaits receives of the same queue") {
+            onPollingThread { ends ->
+                val job = CountingJob()
+                ends.runAs(job) {
+                    val posted = List(2) { ends.post(it) }
+                    ends.launch { ends.send("word") }
+                    posted[0].await().length shouldBe 4
+                    job.handlers.get() shouldBe 1
+                    val other = ends.launch(UNDISPATCHED) { posted[1].await() }
+                    ends.launch { ends.send("next") }
+                    other.join()
                     job.handlers.get() shouldBe 0
                 }
             }

@@ -29,6 +29,7 @@ import org.kverbs.dsl.memoryRegion
 import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.lang.invoke.VarHandle
 import java.util.concurrent.FutureTask
+import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.atomic.AtomicInteger
 import java.util.concurrent.atomic.AtomicReference
 import kotlin.concurrent.thread
@@ -185,13 +186,17 @@ class PostedReceiveSpec :
                         requests.addLast(id)
                     }
                 val cancelled = AtomicReference<Deferred<*>>()
-                // Both threads spin, because the moment in question is short.
+                // Both threads spin, because the moment in question is short. They do as many rounds as the time
+                // allows: with more threads than processors, a round takes a slice of the scheduler's time.
                 val cancels = AtomicInteger()
                 val rounds = AtomicInteger()
+                val end = System.nanoTime() + 10.seconds.inWholeNanoseconds
+                val isOver = AtomicBoolean()
                 val cancelling =
                     thread(isDaemon = true) {
-                        repeat(ROUNDS) {
-                            while (rounds.get() <= it) Thread.onSpinWait()
+                        for (round in 0 until ROUNDS) {
+                            while (rounds.get() <= round && !isOver.get()) Thread.onSpinWait()
+                            if (isOver.get()) break
                             repeat(Random.nextInt(SPINS)) { Thread.onSpinWait() }
                             try {
                                 cancelled.get().cancel()
@@ -201,12 +206,13 @@ class PostedReceiveSpec :
                         }
                     }
                 var lost = 0
-                repeat(ROUNDS) {
+                for (round in 0 until ROUNDS) {
+                    if (System.nanoTime() > end) break
                     val receive = side.post(ends.server.region[0, 64], null)
                     cancelled.set(receive)
                     rounds.incrementAndGet()
                     side.complete(requests.removeFirst().toInt(), Completions.all[0])
-                    while (cancels.get() <= it) Thread.onSpinWait()
+                    while (cancels.get() <= round) Thread.onSpinWait()
                     if (receive.isCancelled) {
                         val next = side.post(ends.server.region[64, 64], null)
                         if (!next.isCompleted) {
@@ -215,6 +221,7 @@ class PostedReceiveSpec :
                         }
                     }
                 }
+                isOver.set(true)
                 cancelling.join()
                 side.end(IllegalStateException("closed"))
                 lost shouldBe 0

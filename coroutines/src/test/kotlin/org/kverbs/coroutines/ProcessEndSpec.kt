@@ -9,6 +9,7 @@ import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.async
 import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
 import org.kverbs.Device
 import org.kverbs.RdmaException
 import org.kverbs.cm.ConnectionException
@@ -74,6 +75,32 @@ class ProcessEndSpec :
                         } finally {
                             process.destroyForcibly()
                         }
+                    }
+                }
+            }
+        }
+
+        test("should end a receive into a buffer when its sender's process is killed before the message is read") {
+            val (server, client) = neighbours()
+            val devices = EmbeddedProvider("udp:$server")
+            rdmaHost { device(Device.of(devices, devices.devices().single())) }.use { host ->
+                host.listen(InetSocketAddress(server, 0)).use { listener ->
+                    val process = clientProcess(client, "is killed as a sender", server, listener.address.port)
+                    try {
+                        val connection =
+                            listener.awaitRequest().acceptMessages {
+                                keepAlive(100.milliseconds)
+                                fetchAhead(0)
+                            }
+                        connection.receive().decodeToString() shouldBe "I am here"
+                        while (connection.stats.waitingMessages < 1) delay(1)
+                        process.destroyForcibly().waitFor() shouldBe 128 + 9
+                        val pool = connection.pd.bufferPool()
+                        pool.take(1_000_000).use { into -> shouldThrow<RdmaException> { connection.receive(into) } }
+                        shouldThrow<RdmaException> { connection.receive() }
+                        pool.taken shouldBe 0
+                    } finally {
+                        process.destroyForcibly()
                     }
                 }
             }

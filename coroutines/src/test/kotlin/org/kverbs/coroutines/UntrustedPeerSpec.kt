@@ -18,11 +18,11 @@ import java.nio.ByteBuffer
 import kotlin.random.Random
 
 /** A channel whose peer is a queue pair that sends anything. */
-private class Liar(
+internal class Liar(
     settings: MessageChannelBuilder.() -> Unit = {},
 ) : AutoCloseable {
     private val device = openDevice("embedded0")
-    private val pd = device.protectionDomain()
+    val pd = device.protectionDomain()
     private val dispatcher = device.completionDispatcher()
     val channel = dispatcher.messageChannel(pd, settings)
     private val qp = dispatcher.qp(pd, RC)
@@ -70,7 +70,9 @@ private class Liar(
     override fun close() = device.close()
 }
 
-private fun large(bytes: Long) = ByteBuffer.allocate(24).putInt(1).putInt(2).putLong(3).putLong(bytes).array()
+/** The body of the announcement of a large message, which is not in the peer's memory. */
+internal fun large(bytes: Long): ByteArray =
+    ByteBuffer.allocate(24).putInt(1).putInt(2).putLong(3).putLong(bytes).array()
 
 private fun region(
     bytes: Long,
