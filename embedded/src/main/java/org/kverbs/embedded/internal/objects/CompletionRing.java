@@ -95,6 +95,11 @@ final class CompletionRing {
         nextData = data;
     }
 
+    /** Tells whether there is room for a completion, and completions have neither timestamps nor records. */
+    boolean isPlain() {
+        return posted == null && extras == null && waiting() < capacity;
+    }
+
     /** Forgets what {@link #nextHasTag} was given: the completion is lost. */
     void skip() {
         nextTag = 0;
