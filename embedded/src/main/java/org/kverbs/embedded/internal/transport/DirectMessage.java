@@ -13,8 +13,8 @@ import org.kverbs.internal.abi.IbvWrOpcode;
 import org.kverbs.internal.memory.Memory;
 
 /**
- * The message that {@link DirectPath} moves: a write or a send of one entry, shorter than what {@link EarlyCopy} copies.
- * Guarded by the lock of the direct path.
+ * The message that {@link DirectPath} moves: a write or a send of one entry, shorter than what {@link EarlyCopy}
+ * copies. Guarded by the lock of the direct path.
  */
 final class DirectMessage {
 
@@ -30,6 +30,8 @@ final class DirectMessage {
     private long from;
 
     private long to;
+    /** True while one of the ends may know of the message and the other not. */
+    private boolean halfDone;
 
     /** Tells whether a list is one request of a kind that can go directly. */
     static boolean isUsual(long workRequests) {
@@ -111,6 +113,25 @@ final class DirectMessage {
      */
     void move(Qp qp, Qp peer) {
         Memory.copy(from, to, length);
+        if ((flags & IbvSendFlags.IBV_SEND_INLINE) != 0) {
+            Memory.throwPending(); // inline data may be that of a file that has shrunk
+        }
+        halfDone = true;
+        complete(qp, peer);
+        halfDone = false;
+    }
+
+    /** Tells whether {@link #move} threw an exception in the middle, such as a stack overflow. */
+    boolean isHalfDone() {
+        return halfDone;
+    }
+
+    /** Forgets a message of which that is true. */
+    void forget() {
+        halfDone = false;
+    }
+
+    private void complete(Qp qp, Qp peer) {
         int psns = Psn.count(length, qp.pathMtu);
         qp.requester.sentDirectly(psns);
         qp.completer.acknowledgedDirectly(qp.requester.nextPsn());

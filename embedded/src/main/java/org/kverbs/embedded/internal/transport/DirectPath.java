@@ -72,10 +72,33 @@ public final class DirectPath {
         if (place == Sharers.REFUSED) {
             return false;
         }
+        boolean isThrown = true;
         try {
-            return lock() && sendLocked(workRequests);
+            boolean done = lock() && sendLocked(workRequests);
+            isThrown = false;
+            return done;
         } finally {
             engine.sharers().exit(place);
+            if (isThrown) {
+                endHalfDone();
+            }
+        }
+    }
+
+    /** Ends both queue pairs if an exception came in the middle: one of them may know of the message alone. */
+    private void endHalfDone() {
+        qp.hca.engine.enter();
+        try {
+            Qp to = peer;
+            if (message.isHalfDone()) {
+                message.forget();
+                qp.failed();
+                if (to != null) {
+                    to.failed();
+                }
+            }
+        } finally {
+            qp.hca.engine.leave();
         }
     }
 
@@ -128,6 +151,7 @@ public final class DirectPath {
     /** Tells whether the queue pair has nothing else to do, and nothing watches it. */
     private boolean isReady() {
         return qp.state == IbvQpState.IBV_QPS_RTS
+                && !message.isHalfDone()
                 && qp.sends.size() == 0
                 && qp.sends.occupied.count() < qp.sends.capacity()
                 && qp.requester.isFree()
