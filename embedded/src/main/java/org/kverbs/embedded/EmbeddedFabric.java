@@ -130,6 +130,10 @@ public final class EmbeddedFabric implements AutoCloseable {
         return engine;
     }
 
+    Hca hca(Device device) {
+        return devices.hca(device);
+    }
+
     /** Returns the provider of this fabric's devices. Its connection manager joins these devices and no others. */
     public VerbsProvider provider() {
         return provider;

@@ -14,6 +14,7 @@ import org.kverbs.internal.memory.Memory;
  * Holds the lock, the clock and the order of events for all devices that share this engine. A thread that calls a
  * device does the work of that call at once, with all its consequences, down to the peer's completion if the peer is in
  * reach. Work that must wait stands in a heap of events. {@link LongCopies} releases the lock within such a call.
+ * {@link Sharers} lets short calls do without the lock, while no thread holds it.
  *
  * <p>On the real clock a daemon thread runs due events and sleeps between them. On the virtual clock time stands still
  * while there is work to do, and a thread that waits moves the clock to the next event, unless the clock is held. The
@@ -31,7 +32,8 @@ public final class Engine implements AutoCloseable {
     private static final int ENDLESS = 5_000_000;
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final Entrance entrance = new Entrance(lock);
+    private final Sharers sharers = new Sharers(lock);
+    private final Entrance entrance = new Entrance(lock, sharers);
     private final EventHeap events = new EventHeap();
     private final EventThread timer = new EventThread(this, lock, events);
     private final boolean virtual;
@@ -101,7 +103,11 @@ public final class Engine implements AutoCloseable {
 
     /** Takes the lock if it becomes free within a time. */
     public boolean tryEnter(long nanos) throws InterruptedException {
-        return lock.tryLock(nanos, TimeUnit.NANOSECONDS);
+        boolean isEntered = lock.tryLock(nanos, TimeUnit.NANOSECONDS);
+        if (isEntered) {
+            sharers.await();
+        }
+        return isEntered;
     }
 
     /** Runs the tasks that are ready and releases the lock. */
@@ -115,6 +121,11 @@ public final class Engine implements AutoCloseable {
             }
             lock.unlock();
         }
+    }
+
+    /** Returns the way into the engine for threads that do not need the lock. */
+    public Sharers sharers() {
+        return sharers;
     }
 
     /** Returns the copies that are made without the lock. */
@@ -366,8 +377,18 @@ public final class Engine implements AutoCloseable {
             lock.unlock();
             Thread.yield();
             lock.lock();
+            sharers.await();
             return true;
         }
+        try {
+            return sleep(condition, deadline);
+        } finally {
+            sharers.await(); // the condition took the lock again
+        }
+    }
+
+    @SuppressWarnings("WaitNotInLoop") // as for await
+    private boolean sleep(Condition condition, long deadline) throws InterruptedException {
         if (deadline == Long.MAX_VALUE) {
             condition.await();
             return true;
@@ -390,7 +411,7 @@ public final class Engine implements AutoCloseable {
     /** Ends the timer's thread. Scheduled events no longer happen. */
     @Override
     public void close() {
-        lock.lock();
+        entrance.enter();
         try {
             timer.close();
         } finally {

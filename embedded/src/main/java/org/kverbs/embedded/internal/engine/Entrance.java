@@ -23,16 +23,19 @@ final class Entrance {
     static final boolean HAS_OTHERS = Runtime.getRuntime().availableProcessors() > 1;
 
     private final ReentrantLock lock;
+    private final Sharers sharers;
 
-    Entrance(ReentrantLock lock) {
+    Entrance(ReentrantLock lock, Sharers sharers) {
         this.lock = lock;
+        this.sharers = sharers;
     }
 
-    /** Takes the lock. */
+    /** Takes the lock, and waits for the threads that are in the engine without it. */
     void enter() {
         if (!lock.tryLock() && !(HAS_OTHERS && enterSoon())) {
             lock.lock();
         }
+        sharers.await();
     }
 
     /** Takes the lock if it becomes free within {@link #LOOK_NANOS}. */

@@ -74,6 +74,7 @@ final class EventThread {
             if (event == null) {
                 wakes = Long.MAX_VALUE;
                 due.awaitUninterruptibly();
+                engine.sharers().await();
                 return;
             } else if (left > 0) {
                 wakes = event.time;
@@ -107,6 +108,8 @@ final class EventThread {
             due.await(nanos, TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             // No code interrupts this thread on purpose. An interrupt only makes it look at the clock earlier.
+        } finally {
+            engine.sharers().await();
         }
     }
 }

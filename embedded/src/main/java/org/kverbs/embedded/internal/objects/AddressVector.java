@@ -28,6 +28,11 @@ public final class AddressVector {
         trafficClass = Byte.toUnsignedInt(Memory.getByte(attributes + IbvAhAttr.GRH_TRAFFIC_CLASS));
     }
 
+    /** Tells whether packets leave with the mark of congestion, which the program can ask for. */
+    public boolean marksCongestion() {
+        return (trafficClass & Packet.CONGESTED) == Packet.CONGESTED;
+    }
+
     public void copy(AddressVector from) {
         gidHigh = from.gidHigh;
         gidLow = from.gidLow;

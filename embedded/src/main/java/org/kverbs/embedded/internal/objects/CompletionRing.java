@@ -16,8 +16,9 @@ import org.kverbs.spi.CompletionExtras;
  * the engine's lock held. A poll takes them without that lock: it enters the ring's guard, which only keeps out other
  * polls, and calls that move completions. So a thread that polls waits for no other thread's messages.
  *
- * <p>All methods but {@link #waiting} and {@link #take} are called with the engine's lock held. A thread that holds the
- * lock may wait for the guard; inside the guard no thread waits for the lock.
+ * <p>All methods but {@link #waiting} and {@link #take} are called with the engine's lock held; {@link #isPlain} and
+ * {@link #add} also by a thread that has {@linkplain Cq#reserve reserved} the queue, while no thread has the lock. A
+ * thread that holds the lock may wait for the guard; inside the guard no thread waits for the lock.
  */
 final class CompletionRing {
 
@@ -93,6 +94,11 @@ final class CompletionRing {
     void nextHasTag(long tag, int data) {
         nextTag = tag;
         nextData = data;
+    }
+
+    /** Tells whether there is room for a completion, and completions have neither timestamps nor records. */
+    boolean isPlain() {
+        return posted == null && extras == null && waiting() < capacity;
     }
 
     /** Forgets what {@link #nextHasTag} was given: the completion is lost. */

@@ -1,5 +1,7 @@
 package org.kverbs.embedded.internal.objects;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +30,8 @@ public final class Cq implements CompletionQueueOps {
     /** The first bit of the vendor error within a status; see {@link #add}. */
     static final int VENDOR_ERROR = CompletionRing.VENDOR_ERROR;
 
+    private static final VarHandle RESERVED = handle();
+
     public final long address;
     public final @Nullable Channel<Cq> channel;
     /** The queue pairs and the shared receive queues of XRC that use this queue. */
@@ -38,6 +42,10 @@ public final class Cq implements CompletionQueueOps {
     private final CompletionRing ring;
     /** What the queue was made with by {@code ibv_create_cq_ex}. */
     public final CqOptions options;
+    /** 1 while a thread without the engine's lock adds a completion. */
+    @SuppressWarnings("UnusedVariable") // read by its handle
+    private int reserved;
+
     private boolean overrun;
     /** How many completions an event waits for; 0 if for none. */
     private int moderation;
@@ -82,6 +90,14 @@ public final class Cq implements CompletionQueueOps {
         Memory.putInt(address + IbvCq.CQE, entries);
     }
 
+    private static VarHandle handle() {
+        try {
+            return MethodHandles.lookup().findVarHandle(Cq.class, "reserved", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
     /** Changes the size. Refuses a size below the number of waiting completions. */
     public int resize(int entries) {
         if (!ring.resize(entries)) {
@@ -119,6 +135,33 @@ public final class Cq implements CompletionQueueOps {
         if (armed && (!armedSolicited || solicited || status != IbvWcStatus.IBV_WC_SUCCESS)) {
             moderated();
         }
+    }
+
+    /**
+     * Lets a thread that is in the engine without its lock add one completion, if nothing follows from it but that it
+     * is there: there is room, and no event was asked for. The thread calls {@link #release} then.
+     */
+    public boolean reserve() {
+        if ((int) RESERVED.getOpaque(this) != 0 || !RESERVED.compareAndSet(this, 0, 1)) {
+            return false;
+        }
+        if (!armed && !overrun && ring.isPlain()) {
+            return true;
+        }
+        release();
+        return false;
+    }
+
+    /** Ends what {@link #reserve} began. */
+    public void release() {
+        RESERVED.setRelease(this, 0);
+    }
+
+    /** Adds a successful completion to the queue, which the caller has reserved; see {@link #add}. */
+    public void addReserved(long id, int opcode, int bytes, int immediate, int qpn, int sourceQp, int flags,
+            Occupancy queue) {
+        ring.add(id, IbvWcStatus.IBV_WC_SUCCESS, opcode, bytes, immediate, qpn, sourceQp, flags, queue, queue.done(),
+                null);
     }
 
     /** Announces a completion that an event was asked for, at once or together with others. */

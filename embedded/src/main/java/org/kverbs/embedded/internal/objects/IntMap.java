@@ -46,6 +46,12 @@ public final class IntMap<T> {
         return found;
     }
 
+    /** Does {@link #get} and changes nothing, so that several threads can look up at the same time. */
+    @SuppressWarnings("unchecked") // only put writes, and it takes T
+    public @Nullable T peek(int key) {
+        return (T) values[find(key)];
+    }
+
     @SuppressWarnings("unchecked") // only put writes, and it takes T
     boolean any(Predicate<T> condition) {
         for (Object value : values) {

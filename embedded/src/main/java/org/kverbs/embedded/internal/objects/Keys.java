@@ -128,6 +128,21 @@ public final class Keys {
         return found == null ? MemoryKey.NONE : found.plain(virtual, length, need, user);
     }
 
+    /** Does {@link #plain} for a thread that is not alone in the engine. */
+    public long peek(int rkey, long virtual, long length, int need, KeyUser user) {
+        return remote.peek(rkey & INDEX) instanceof Mr region && region.key == rkey
+                ? region.plain(virtual, length, need, user)
+                : MemoryKey.NONE;
+    }
+
+    /** Does {@link #plainLocal} for a thread that is not alone in the engine. */
+    public long peekLocal(int lkey, long virtual, long length, int need, KeyUser user) {
+        Mr found = local.peek(lkey & INDEX);
+        return found != null && found.lkey == lkey
+                ? found.plain(virtual, length, need, user)
+                : MemoryKey.NONE;
+    }
+
     /** Lets the diagnostics watch an entry of a posted request, if its region permits that use. */
     public void watch(Posted posted, int entry, int lkey, long virtual, long bytes, int need, Pd by) {
         Mr region = region(lkey);

@@ -9,7 +9,8 @@ import org.kverbs.embedded.Semantics;
  * program polls its completion, or a later one that proves it done. With those of rxe a request keeps its slot until it
  * is done.
  *
- * <p>Polls free slots without the engine's lock. All other methods are called with the lock held.
+ * <p>Polls free slots without the engine's lock. All other methods are called with the lock held, or while no thread
+ * has it and the caller has locked the queue pair.
  */
 public final class Occupancy {
 

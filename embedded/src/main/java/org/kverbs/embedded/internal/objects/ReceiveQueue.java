@@ -153,6 +153,34 @@ public final class ReceiveQueue {
                 : MemoryKey.NONE;
     }
 
+    /** Tells whether there is a receive, and the diagnostics have no records of receives. */
+    public boolean hasPlain() {
+        return size > 0 && posted == null;
+    }
+
+    /**
+     * Returns the address for a message of some bytes if the oldest receive has one entry, with room for it and in
+     * plain memory; {@link MemoryKey#NONE} if not. For a thread that is not alone in the engine.
+     */
+    public long peek(long bytes, KeyUser user) {
+        int first = head * maxEntries;
+        if (!hasPlain() || counts[head] != 1) {
+            return MemoryKey.NONE;
+        }
+        long room = Integer.toUnsignedLong(lengths[first]);
+        return bytes <= room
+                ? user.keys().peekLocal(lkeys[first], addresses[first], room, Receive.NEED, user)
+                : MemoryKey.NONE;
+    }
+
+    /** Takes the oldest receive for a message that is in its memory. Returns its id. */
+    public long takeDirectly() {
+        long id = ids[head];
+        head = head + 1 == capacity ? 0 : head + 1;
+        size--;
+        return id;
+    }
+
     public void clear() {
         head = 0;
         size = 0;

@@ -106,6 +106,11 @@ final class AnswerQueue extends Event {
         return size > 0;
     }
 
+    /** Tells whether answers or an acknowledgement wait. */
+    boolean isDue() {
+        return size > 0 || acknowledges;
+    }
+
     boolean isFull() {
         return size == depth;
     }

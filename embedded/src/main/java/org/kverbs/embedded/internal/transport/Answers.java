@@ -59,6 +59,11 @@ final class Answers {
         return queue.isBusy();
     }
 
+    /** Tells whether answers or an acknowledgement wait. */
+    boolean isDue() {
+        return queue.isDue();
+    }
+
     /** Returns a PSN of the next answer; there must be one. */
     int nextPsn() {
         return queue.nextPsn();

@@ -55,6 +55,12 @@ final class Completer {
         return unacknowledged;
     }
 
+    /** Notes that the peer has carried out directly all before a PSN. */
+    void acknowledgedDirectly(int end) {
+        unacknowledged = end;
+        refill();
+    }
+
     boolean isHeldBack() {
         return isHeldBack;
     }

@@ -20,6 +20,7 @@ public final class CountedOperations {
     public static final int ALL = (1 << OPERATIONS) - 1;
 
     private final @Nullable CompletionCount[] counters = new CompletionCount[OPERATIONS];
+    private boolean isAttached;
 
     CountedOperations() {}
 
@@ -33,14 +34,21 @@ public final class CountedOperations {
         for (int i = 0; i < OPERATIONS; i++) {
             if ((operations & 1 << i) != 0) {
                 counters[i] = counter;
+                isAttached = true;
                 counter.users++;
             }
         }
         return 0;
     }
 
+    /** Tells whether a counter is attached. */
+    boolean isAttached() {
+        return isAttached;
+    }
+
     /** Detaches all counters. */
     void detach() {
+        isAttached = false;
         for (int i = 0; i < OPERATIONS; i++) {
             CompletionCount counter = counters[i];
             if (counter != null) {

@@ -50,6 +50,11 @@ final class PathMigration {
         return state;
     }
 
+    /** Tells whether packets of the peer change nothing here: no other path is loaded or armed. */
+    boolean isStill() {
+        return state == IbvMigState.IBV_MIG_MIGRATED;
+    }
+
     /** Tells whether the packets of this queue pair have the migration bit. */
     boolean marks() {
         return state == IbvMigState.IBV_MIG_MIGRATED;

@@ -9,7 +9,8 @@ import org.kverbs.internal.memory.Memory;
 import org.kverbs.spi.QueuePairOps;
 
 /**
- * Takes the program's posts to the queues of a queue pair, if its state permits. Takes the engine's lock for each call.
+ * Takes the program's posts to the queues of a queue pair, if its state permits. Takes the engine's lock for each call
+ * that {@link DirectPath} does not carry out.
  */
 final class Posts implements QueuePairOps {
 
@@ -24,6 +25,9 @@ final class Posts implements QueuePairOps {
 
     @Override
     public int postSend(long workRequests, long badWorkRequest) {
+        if (qp.direct.send(workRequests)) {
+            return 0;
+        }
         qp.hca.engine.enter();
         try {
             int refusal = qp.hca.refuse(Operation.POST_SEND);
@@ -57,6 +61,10 @@ final class Posts implements QueuePairOps {
 
     @Override
     public int postReceive(long workRequests, long badWorkRequest) {
+        int done = qp.direct.receive(workRequests, badWorkRequest);
+        if (done != DirectPath.NOT_DONE) {
+            return done;
+        }
         qp.hca.engine.enter();
         try {
             int refusal = qp.hca.refuse(Operation.POST_RECEIVE);

@@ -61,6 +61,7 @@ public final class Qp extends Task implements KeyUser, CompletionUser {
     final Congestion congestion = new Congestion(this);
     final Completer completer = new Completer(this);
     final Arrivals arrivals = new Arrivals(this);
+    public final DirectPath direct = new DirectPath(this);
     final Responder responder;
     final Datagrams datagrams;
     /** Sends and receives the frames of a raw packet queue pair; null for another type, or with {@link #spread}. */

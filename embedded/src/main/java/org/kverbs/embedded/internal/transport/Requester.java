@@ -142,6 +142,20 @@ final class Requester {
         return answersDue == 0 && !isWaiting();
     }
 
+    /** Tells whether nothing is under way, so that the next request may be carried out directly. */
+    boolean isFree() {
+        return window != null && answersDue == 0 && onTheWay == 0 && !mustAsk && !rests
+                && nextPsn == sentEnd && nextPsn == qp.completer.unacknowledged();
+    }
+
+    /** Notes a request that was carried out directly, as if its packet had been sent and acknowledged. */
+    void sentDirectly(int psns) {
+        nextPsn = Psn.plus(nextPsn, psns);
+        sentEnd = nextPsn;
+        sinceAckRequest = 0;
+        lastIsAnswered = true;
+    }
+
     /** Notes that the whole answer to a request came. */
     void answered() {
         answersDue--;

@@ -79,6 +79,18 @@ final class Responder {
         return expectedPsn;
     }
 
+    /** Tells whether the request with a PSN is the next one, and begins a message while no answer is due. */
+    boolean awaits(int psn) {
+        return expectedPsn == psn && message == Message.NONE && !answers.isDue() && !taken.isTaken();
+    }
+
+    /** Notes a request of some PSNs that the peer has carried out directly. */
+    void tookDirectly(int psns) {
+        expectedPsn = Psn.plus(expectedPsn, psns);
+        toldSequence = false;
+        answers.countMessage();
+    }
+
     /**
      * Returns the native address of the payload that the peer is about to send, if this side is going to take it and it
      * goes to plain memory; {@link MemoryKey#NONE} if not. Has no consequence.

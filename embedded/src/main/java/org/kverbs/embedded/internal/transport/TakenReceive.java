@@ -66,6 +66,11 @@ final class TakenReceive {
         return true;
     }
 
+    /** Tells whether a receive was taken and is not done. */
+    boolean isTaken() {
+        return isTaken;
+    }
+
     /** Returns whose memory the current request may touch. */
     KeyUser user() {
         return named == null ? qp : named;

@@ -1,0 +1,226 @@
+package org.kverbs.embedded.internal.transport;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import org.jspecify.annotations.Nullable;
+import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.engine.Sharers;
+import org.kverbs.embedded.internal.objects.Cq;
+import org.kverbs.embedded.internal.objects.DeviceState;
+import org.kverbs.embedded.internal.objects.Srq;
+import org.kverbs.internal.abi.IbvQpState;
+import org.kverbs.internal.abi.IbvQpType;
+
+/**
+ * Carries out a short write or send between two queue pairs of this process at once: without packets, and without the
+ * engine's lock, so that threads on other queue pairs do the same meanwhile. It only does what succeeds and has no
+ * further consequence. It looks before it changes anything, and leaves the request to the usual path if anything is out
+ * of the ordinary. What it leaves behind is what the usual path would have left, but for the windows of {@link
+ * PeerWindow}, which only count where packets take time.
+ *
+ * <p>The caller is a sharer of the engine ({@link Sharers}), and besides locks both queue pairs and the completion
+ * queues that get a completion. It waits for none of them: what another thread has makes it take the usual path.
+ */
+public final class DirectPath {
+
+    /** The result of {@link #receive} if the usual path is to do it. */
+    static final int NOT_DONE = 1;
+
+    private static final VarHandle BUSY = handle();
+
+    private final Qp qp;
+    private final DirectMessage message = new DirectMessage();
+    /** 1 while a thread without the engine's lock uses the queue pair; guards all of it. */
+    @SuppressWarnings("UnusedVariable") // read by its handle
+    private int busy;
+    /** The peer of the last request; null if there was none or it has ended. */
+    private @Nullable Qp peer;
+    private long made;
+
+    DirectPath(Qp qp) {
+        this.qp = qp;
+    }
+
+    private static VarHandle handle() {
+        try {
+            return MethodHandles.lookup().findVarHandle(DirectPath.class, "busy", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    /** Returns the number of requests and receives that went this way; called with the engine's lock held. */
+    public long made() {
+        return made;
+    }
+
+    private boolean lock() {
+        return (int) BUSY.getOpaque(this) == 0 && BUSY.compareAndSet(this, 0, 1);
+    }
+
+    private void unlock() {
+        BUSY.setRelease(this, 0);
+    }
+
+    /** Carries out one {@code struct ibv_send_wr}. Returns false if the usual path is to do it; nothing has changed. */
+    boolean send(long workRequests) {
+        Engine engine = qp.hca.engine;
+        if (engine.isVirtual() || qp.type != IbvQpType.IBV_QPT_RC || !DirectMessage.isUsual(workRequests)) {
+            return false;
+        }
+        int place = engine.sharers().enter();
+        if (place == Sharers.REFUSED) {
+            return false;
+        }
+        boolean isThrown = true;
+        try {
+            boolean done = lock() && sendLocked(workRequests);
+            isThrown = false;
+            return done;
+        } finally {
+            engine.sharers().exit(place);
+            if (isThrown) {
+                endHalfDone();
+            }
+        }
+    }
+
+    /** Ends both queue pairs if an exception came in the middle: one of them may know of the message alone. */
+    private void endHalfDone() {
+        qp.hca.engine.enter();
+        try {
+            Qp to = peer;
+            if (message.isHalfDone()) {
+                message.forget();
+                qp.failed();
+                if (to != null) {
+                    to.failed();
+                }
+            }
+        } finally {
+            qp.hca.engine.leave();
+        }
+    }
+
+    private boolean sendLocked(long request) {
+        try {
+            Qp to = isReady() ? findPeer() : null;
+            return to != null && to.direct.lock() && sendTo(request, to);
+        } finally {
+            unlock();
+        }
+    }
+
+    private boolean sendTo(long request, Qp to) {
+        try {
+            boolean fits = to.responder.awaits(qp.requester.nextPsn()) && message.find(request, qp, to);
+            Cq there = fits && message.takesReceive() ? to.recvCq : null;
+            return fits && (there == null ? move(to) : there.reserve() && moveWith(there, to));
+        } finally {
+            to.direct.unlock();
+        }
+    }
+
+    private boolean moveWith(Cq there, Qp to) {
+        try {
+            return move(to);
+        } finally {
+            there.release();
+        }
+    }
+
+    private boolean move(Qp to) {
+        Cq here = message.isSignaled() ? qp.sendCq : null;
+        if (here == null) {
+            message.move(qp, to);
+            made++;
+            return true;
+        }
+        if (!here.reserve()) {
+            return false;
+        }
+        try {
+            message.move(qp, to);
+            made++;
+            return true;
+        } finally {
+            here.release();
+        }
+    }
+
+    /** Tells whether the queue pair has nothing else to do, and nothing watches it. */
+    private boolean isReady() {
+        return qp.state == IbvQpState.IBV_QPS_RTS
+                && !message.isHalfDone()
+                && qp.sends.size() == 0
+                && qp.sends.occupied.count() < qp.sends.capacity()
+                && qp.requester.isFree()
+                && !qp.completer.isHeldBack()
+                && !qp.pacer.isLimited()
+                && isUnwatched(qp);
+    }
+
+    private static boolean isUnwatched(Qp any) {
+        return any.hca.isUnobserved() && !any.counted.isAttached() && any.migration.isStill()
+                && !any.route.marksCongestion();
+    }
+
+    /** Returns the peer if packets reach it at once, and it takes them as those of its peer; or else null. */
+    private @Nullable Qp findPeer() {
+        DeviceState device = qp.hca.link.neighbour(qp.route.gidHigh, qp.route.gidLow);
+        Qp found = peer;
+        if (found == null || found.hca != device || found.number != qp.destinationQp
+                || found.state != IbvQpState.IBV_QPS_RTS) {
+            // A destroyed queue pair stays in RESET.
+            found = device instanceof Hca hca ? hca.queuePairs.peek(qp.destinationQp) : null;
+            peer = found;
+        }
+        boolean takes = found != null
+                && found != qp
+                && found.type == IbvQpType.IBV_QPT_RC
+                && found.state == IbvQpState.IBV_QPS_RTS
+                && found.pathMtu == qp.pathMtu
+                && found.destinationQp == qp.number
+                && isFrom(found, qp)
+                && isFrom(qp, found)
+                && !found.pacer.isLimited()
+                && isUnwatched(found);
+        return takes ? found : null;
+    }
+
+    /** Tells whether a queue pair knows its peer by the address of the peer's packets. */
+    private static boolean isFrom(Qp one, Qp other) {
+        return one.route.gidLow == other.hca.gids.low(other.route.sourceIndex)
+                && one.route.gidHigh == other.hca.gids.high(other.route.sourceIndex);
+    }
+
+    /**
+     * Posts a list of receives to the queue pair's own queue. Returns 0, or -errno with the refused request noted, or
+     * {@link #NOT_DONE} if the usual path is to do it.
+     */
+    int receive(long workRequests, long badWorkRequest) {
+        Engine engine = qp.hca.engine;
+        int place = engine.isVirtual() ? Sharers.REFUSED : engine.sharers().enter();
+        if (place == Sharers.REFUSED) {
+            return NOT_DONE;
+        }
+        try {
+            return lock() ? receiveLocked(workRequests, badWorkRequest) : NOT_DONE;
+        } finally {
+            engine.sharers().exit(place);
+        }
+    }
+
+    private int receiveLocked(long workRequests, long badWorkRequest) {
+        try {
+            boolean takes = qp.isReceiving() || qp.state == IbvQpState.IBV_QPS_INIT;
+            if (!takes || qp.srq != null || qp.spread != null || qp.isXrc() || !qp.hca.isUnobserved()) {
+                return NOT_DONE;
+            }
+            made++;
+            return Srq.postAll(qp.receives.own, workRequests, badWorkRequest);
+        } finally {
+            unlock();
+        }
+    }
+}
