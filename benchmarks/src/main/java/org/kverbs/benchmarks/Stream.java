@@ -2,6 +2,7 @@ package org.kverbs.benchmarks;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import org.jspecify.annotations.Nullable;
 import org.kverbs.CompletionQueue;
 import org.kverbs.Context;
 import org.kverbs.Device;
@@ -17,7 +18,10 @@ import org.kverbs.attributes.ConnectOptions;
 import org.kverbs.attributes.QueuePairCapabilities;
 import org.kverbs.attributes.QueuePairType;
 
-/** Keeps one direction of a connection full. One thread posts and polls for both sides. */
+/**
+ * Keeps one direction of a connection full. The caller's thread posts and polls for both sides, or a second thread polls
+ * for the receiving one.
+ */
 final class Stream implements AutoCloseable {
 
     /** The number of posted receives: enough for a receiver that gets no processor for a while. */
@@ -40,9 +44,12 @@ final class Stream implements AutoCloseable {
     private final SendRequests signaled = new SendRequests();
     private final WorkCompletions sent = new WorkCompletions(16);
     private final WorkCompletions received = new WorkCompletions(256);
+    private final @Nullable Thread receiving;
+    private volatile boolean isClosed;
     private int outstanding;
 
-    Stream(Device from, Device to, Traffic traffic) {
+    /** @param isParted whether the receiving side has a thread of its own */
+    Stream(Device from, Device to, Traffic traffic, boolean isParted) {
         this.traffic = traffic;
         int depth = traffic.batch() * traffic.batches();
         source = from.open();
@@ -75,6 +82,14 @@ final class Stream implements AutoCloseable {
                 postReceive();
             }
         }
+        receiving = isParted ? Thread.ofPlatform().daemon().start(this::receiveOn) : null;
+    }
+
+    private void receiveOn() {
+        while (!isClosed) {
+            receive();
+            Thread.onSpinWait();
+        }
     }
 
     private void fill() {
@@ -84,8 +99,8 @@ final class Stream implements AutoCloseable {
     }
 
     /**
-     * Posts all messages that there is room for, and polls each side once. Returns the number of messages that are
-     * done.
+     * Posts all messages that there is room for, and polls each side of this thread once. Returns the number of messages
+     * that are done.
      */
     int send() {
         while (outstanding < traffic.batches()) {
@@ -95,10 +110,16 @@ final class Stream implements AutoCloseable {
             sender.post(signaled);
             outstanding++;
         }
-        receive();
+        receiveHere();
         int count = poll(sender.sendCq(), sent);
         outstanding -= count;
         return count * traffic.batch();
+    }
+
+    private void receiveHere() {
+        if (receiving == null) {
+            receive();
+        }
     }
 
     private void receive() {
@@ -123,7 +144,7 @@ final class Stream implements AutoCloseable {
     /** Waits for the outstanding messages, and checks the bytes. */
     void check() {
         while (outstanding > 0) {
-            receive();
+            receiveHere();
             outstanding -= poll(sender.sendCq(), sent);
         }
         long wrong = MemorySegment.mismatch(from.memory(), 0, traffic.bytes(), to.memory(), 0, traffic.bytes());
@@ -134,7 +155,20 @@ final class Stream implements AutoCloseable {
 
     @Override
     public void close() {
+        Thread thread = receiving;
+        if (thread != null) {
+            isClosed = true;
+            join(thread);
+        }
         source.close();
         target.close();
+    }
+
+    private static void join(Thread thread) {
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException("interrupted while the receiving side ends", e);
+        }
     }
 }
