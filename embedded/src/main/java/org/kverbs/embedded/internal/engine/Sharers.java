@@ -58,17 +58,21 @@ public final class Sharers {
      * calling one.
      */
     public int enter() {
+        if (lock.isLocked()) { // a stack that is too short for this overflows here, and not behind the mark
+            return REFUSED;
+        }
         int first = (int) Thread.currentThread().threadId();
         for (int i = 0; i < TRIES; i++) {
             int place = first + i & PLACES - 1;
             if (((int) USED.getVolatile(this) & 1 << place) == 0) {
                 USED.getAndBitwiseOr(this, 1 << place);
             }
+            clear(at(place) + 1); // nobody reads it: a stack that is too short to take the mark back overflows here
             if ((int) MARK.getOpaque(marks, at(place)) == 0 && MARK.compareAndSet(marks, at(place), 0, 1)) {
                 if (!lock.isLocked() && isOpen) {
                     return place;
                 }
-                exit(place);
+                clear(at(place));
                 return REFUSED;
             }
         }
@@ -77,7 +81,11 @@ public final class Sharers {
 
     /** Ends what {@link #enter} began. */
     public void exit(int place) {
-        MARK.setRelease(marks, at(place), 0);
+        clear(at(place));
+    }
+
+    private void clear(int at) {
+        MARK.setRelease(marks, at, 0);
     }
 
     private static int at(int place) {
