@@ -19,8 +19,8 @@ import org.kverbs.attributes.QueuePairCapabilities;
 import org.kverbs.attributes.QueuePairType;
 
 /**
- * Keeps one direction of a connection full. The caller's thread posts and polls for both sides, or a second thread polls
- * for the receiving one.
+ * Keeps one direction of a connection full. The caller's thread posts and polls for both sides, or a second thread
+ * polls for the receiving one.
  */
 final class Stream implements AutoCloseable {
 
@@ -99,8 +99,8 @@ final class Stream implements AutoCloseable {
     }
 
     /**
-     * Posts all messages that there is room for, and polls each side of this thread once. Returns the number of messages
-     * that are done.
+     * Posts all messages that there is room for, and polls each side of this thread once. Returns the number of
+     * messages that are done.
      */
     int send() {
         while (outstanding < traffic.batches()) {

@@ -20,9 +20,10 @@ public final class Streaming {
     /**
      * Measures, and prints a line for each kind of message: its name, messages a second, and megabytes (10^6) a second.
      *
-     * @param arguments the names of the sending and the receiving device, or {@code udp:} and an address for an embedded
-     *     device with a provider of its own; 1 or 2 threads; the milliseconds of a measurement, and those of a warm-up. Before the first measurement every kind is sent for the latter time, in {@value #TURNS} turns,
-     *     so that the JVM compiles with all kinds in view.
+     * @param arguments the names of the sending and the receiving device, or {@code udp:} and an address for an
+     *     embedded device with a provider of its own; 1 or 2 threads; the milliseconds of a measurement, and those of a
+     *     warm-up. Before the first measurement every kind is sent for the latter time, in {@value #TURNS} turns, so
+     *     that the JVM compiles with all kinds in view.
      */
     public static void main(String[] arguments) {
         Device from = device(arguments[0]);

@@ -6,8 +6,8 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Lets threads into the engine beside each other, without its lock, while no thread holds the lock. A sharer only does
- * short work that ends at once: it waits for nothing, calls no code of the program, and never takes the lock. It changes
- * nothing but what it has locked besides, such as its two queue pairs.
+ * short work that ends at once: it waits for nothing, calls no code of the program, and never takes the lock. It
+ * changes nothing but what it has locked besides, such as its two queue pairs.
  *
  * <p>A sharer marks a place of its own, and then looks whether the lock is held; if so, it gives up. A thread that has
  * taken the lock waits until no place is marked. So the holder of the lock is alone, as if there were no sharers.
