@@ -47,8 +47,7 @@ internal class ArrivalQueue {
         }
 
     /** Removes a message that leaves the inbox unread. */
-    fun drop(index: Int): ChannelArrival =
-        remove(index).also { if (it.state == State.OFFERED) it.state = State.GONE }
+    fun drop(index: Int): ChannelArrival = remove(index).also { if (it.state == State.OFFERED) it.state = State.GONE }
 
     /** Removes the messages that came after this one. */
     fun removeBehind(arrival: ChannelArrival) {
