@@ -10,8 +10,13 @@ import io.netty.channel.uring.IoUringServerSocketChannel
 import io.netty.channel.uring.IoUringSocketChannel
 import org.kverbs.Device
 import org.kverbs.embedded.EmbeddedProvider
+import java.io.File
 import java.lang.foreign.Arena
 import java.lang.foreign.SymbolLookup
+import java.net.Inet4Address
+import java.net.InetSocketAddress
+import java.net.NetworkInterface
+import java.net.ServerSocket
 
 /** All contenders, in the order of the tables. The first one is what the others are compared with. */
 internal val CONTENDERS: List<Contender> =
@@ -46,9 +51,16 @@ internal val CONTENDERS: List<Contender> =
         JvmContender("kverbs", "kverbs, embedded devices in process", mapOf("KVERBS_EMBEDDED" to "memory,memory")) {
             embedded()
         },
-        JvmContender("kverbs-device", "kverbs, an RDMA device", missing = ::noDevice) {
+        JvmContender("kverbs-device", "kverbs, the RDMA device", missing = ::noDevice) {
             VerbsExchange(hardware().first(), hardware().first())
         },
+        JvmContender(
+            "disni",
+            "DiSNI 2.0, the RDMA device",
+            missing = { noDevice() ?: noDisni() },
+            // Its buffers have their addresses from there.
+            options = listOf("--add-exports=java.base/sun.nio.ch=ALL-UNNAMED"),
+        ) { DisniExchange(freeAddress(hardware().first())) },
         Perftest(::noDevice) { hardware().first().name() },
     )
 
@@ -75,6 +87,23 @@ private fun because(cause: Throwable?) = cause?.let { "not on this machine: ${(i
 
 private fun noDevice() =
     if (hardware().isEmpty()) "no RDMA device; the lab has some: ./kverbs lab './kverbs bench'" else null
+
+/** Returns an IPv4 address of the interface below a device, and a port that is free now. */
+private fun freeAddress(device: Device): InetSocketAddress {
+    val interfaces = device.open().use { context -> context.queryGidTable().map { it.netdevIndex() } }.distinct()
+    val addresses = interfaces.mapNotNull(NetworkInterface::getByIndex).flatMap { it.inetAddresses.asSequence() }
+    val address =
+        addresses.firstOrNull { it is Inet4Address }
+            ?: throw BenchException("${device.name()} has no IPv4 address, by which DiSNI connects")
+    return ServerSocket(0, 1, address).use { InetSocketAddress(address, it.localPort) }
+}
+
+private fun noDisni() =
+    if (System.getProperty("java.library.path").split(':').any { File(it, "libdisni.so").exists() }) {
+        null
+    } else {
+        "no libdisni.so of DiSNI 2.0: build it from its sources, and set LD_LIBRARY_PATH to where it is"
+    }
 
 private fun noUcx(): String? =
     try {

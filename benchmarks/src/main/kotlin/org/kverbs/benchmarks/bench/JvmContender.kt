@@ -8,6 +8,7 @@ import java.time.Duration
  *
  * @property environment the variables that its process gets, over those of this one
  * @property missing returns why it can't run here, or null
+ * @property options further options of its JVM
  * @property open connects both ends
  */
 internal class JvmContender(
@@ -15,16 +16,17 @@ internal class JvmContender(
     override val title: String,
     private val environment: Map<String, String> = emptyMap(),
     private val missing: () -> String? = { null },
+    private val options: List<String> = emptyList(),
     val open: () -> Exchange,
 ) : Contender {
     override fun obstacle() = missing()
 
     override fun measure(time: Duration): Map<Case, Double> {
         val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
-        val options = listOf("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow")
         val main = "org.kverbs.benchmarks.bench.TrialKt"
         val command =
-            listOf(java) + options + guestOptions() + listOf("-cp", System.getProperty("java.class.path"), main, name) +
+            listOf(java) + OPTIONS + options + guestOptions() +
+                listOf("-cp", System.getProperty("java.class.path"), main, name) +
                 "${time.toMillis()}"
         val said = ChildProcess(command, environment).output(time.multipliedBy(PATIENCE).plus(START))
         return parse(said)
@@ -38,6 +40,8 @@ internal class JvmContender(
     }
 
     private companion object {
+        val OPTIONS = listOf("--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow")
+
         /** Twice the time of each case, and much more on a busy machine. */
         const val PATIENCE = 40L
         val START: Duration = Duration.ofSeconds(60)

@@ -32,7 +32,10 @@ internal class Perftest(
         // These programs take whole seconds.
         val seconds = maxOf(time.toSeconds(), 1)
         val program = if (case.isRoundTrip) "ib_send_lat" else "ib_send_bw"
-        val options = listOf("-F", "-d", device(), "-s", "${case.bytes}", "-D", "$seconds", "-p", "$PORT")
+        val fixed = listOf("-F", "-d", device(), "-s", "${case.bytes}", "-D", "$seconds", "-p", "$PORT")
+        // As the others have it: 16 messages under way, and a completion for each. It counts completions, and would
+        // have one for 100 messages.
+        val options = if (case.isRoundTrip) fixed else fixed + listOf("-t", "16", "-Q", "1")
         val server = ChildProcess(listOf(program) + options).start()
         // What it prints must not fill its pipe.
         val drained = CompletableFuture.runAsync { server.inputReader().forEachLine { } }
@@ -79,7 +82,7 @@ internal class Perftest(
                 val column = columns.indexOfFirst { it.startsWith(if (case.isRoundTrip) "t_avg" else "BW average") }
                 lines[at + 1].trim().split(Regex("\\s+")).getOrNull(column)?.toDoubleOrNull()
             }
-        value ?: throw BenchException("$name printed no figure for $case: $said")
+        if (value == null || value <= 0) throw BenchException("$name printed no figure for $case: $said")
         return if (case.isRoundTrip) 2 * value else value * MEBIBYTE / MEGABYTE
     }
 
