@@ -67,31 +67,34 @@ internal class Perftest(
         }
     }
 
-    /** Reads the row behind the titles, by the title of its column. */
-    private fun figure(
-        case: Case,
-        said: String,
-    ): Double {
-        val lines = said.lines()
-        val at = lines.indexOfFirst { it.trim().startsWith("#bytes") }
-        val value =
-            if (at < 0) {
-                null
-            } else {
-                val columns = lines[at].trim().split(Regex("\\s{2,}|\t+|\\s(?=t_|BW)"))
-                val column = columns.indexOfFirst { it.startsWith(if (case.isRoundTrip) "t_avg" else "BW average") }
-                lines[at + 1].trim().split(Regex("\\s+")).getOrNull(column)?.toDoubleOrNull()
-            }
-        if (value == null || value <= 0) throw BenchException("$name printed no figure for $case: $said")
-        return if (case.isRoundTrip) 2 * value else value * MEBIBYTE / MEGABYTE
-    }
+    internal companion object {
+        private const val PORT = 18_700
+        private const val LISTENING_SECONDS = 5L
+        private const val PAUSE_MILLIS = 50L
+        private const val LIMIT_SECONDS = 60L
+        private const val MEBIBYTE = 1048576.0
+        private const val MEGABYTE = 1e6
 
-    private companion object {
-        const val PORT = 18_700
-        const val LISTENING_SECONDS = 5L
-        const val PAUSE_MILLIS = 50L
-        const val LIMIT_SECONDS = 60L
-        const val MEBIBYTE = 1048576.0
-        const val MEGABYTE = 1e6
+        /**
+         * Reads the row behind the titles, by the title of its column. A figure of zero is none: the program ended
+         * before a completion came.
+         */
+        fun figure(
+            case: Case,
+            said: String,
+        ): Double {
+            val lines = said.lines()
+            val at = lines.indexOfFirst { it.trim().startsWith("#bytes") }
+            val value =
+                if (at < 0) {
+                    null
+                } else {
+                    val columns = lines[at].trim().split(Regex("\\s{2,}|\t+|\\s(?=t_|BW)"))
+                    val column = columns.indexOfFirst { it.startsWith(if (case.isRoundTrip) "t_avg" else "BW average") }
+                    lines[at + 1].trim().split(Regex("\\s+")).getOrNull(column)?.toDoubleOrNull()
+                }
+            if (value == null || value <= 0) throw BenchException("perftest printed no figure for $case: $said")
+            return if (case.isRoundTrip) 2 * value else value * MEBIBYTE / MEGABYTE
+        }
     }
 }
