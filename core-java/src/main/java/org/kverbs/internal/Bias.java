@@ -69,6 +69,11 @@ final class Bias {
         revoked = true;
     }
 
+    /** Returns whether the thread may enter no more. */
+    boolean isRevoked() {
+        return revoked;
+    }
+
     /** Lets the thread enter no more, and returns whether it is outside; then it stays there. */
     boolean isRemovable() {
         if (!fenced) {

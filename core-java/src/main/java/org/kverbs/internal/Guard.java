@@ -99,6 +99,23 @@ public final class Guard {
         return held != null && held.enter(Thread.currentThread().threadId()) || enterUnbiased();
     }
 
+    /**
+     * Enters alone if nobody is inside, and does not wait. Returns false if a thread is inside, which can be the caller,
+     * or if the guard is closed.
+     */
+    public boolean tryEnter() {
+        long self = Thread.currentThread().threadId();
+        Bias held = bias;
+        if (held != null && held.enter(self)) {
+            return true;
+        }
+        if (isMine() || attempt(Entry.ALONE) != Outcome.ENTERED) {
+            return false;
+        }
+        owner = self;
+        return true;
+    }
+
     private boolean enterUnbiased() {
         if (closing || !STATE.compareAndSet(this, FREE, EXCLUSIVE)) {
             refuseReentry();
@@ -119,6 +136,21 @@ public final class Guard {
             exitUnbiased();
         }
         wakeNext();
+    }
+
+    /**
+     * Leaves as {@link #exit} does. If the {@link #tryEnter} of another thread failed because the caller was inside, the
+     * caller then reads what that thread had written before.
+     */
+    public void exitAndSee() {
+        Bias held = bias;
+        exit();
+        VarHandle.releaseFence(); // holds the compiler, as in Bias.enter
+        // The thread that takes a bias away runs a fence on this processor, too: after the exit, which it then sees,
+        // or before, and then this reads that the bias is revoked.
+        if (held == null || held.isRevoked()) {
+            VarHandle.fullFence();
+        }
     }
 
     private void exitUnbiased() {

@@ -75,6 +75,54 @@ class BiasSpec :
             guard.exit()
         }
 
+        test("should turn a thread away at once that tries to enter while another one, or it itself, is inside") {
+            for (guard in listOf(Guard(), biased())) {
+                guard.tryEnter() shouldBe true
+                guard.tryEnter() shouldBe false
+                inThreads(1) { guard.tryEnter() shouldBe false }
+                guard.exitAndSee()
+                inThreads(1) {
+                    guard.tryEnter() shouldBe true
+                    guard.exit()
+                }
+                guard.tryEnter() shouldBe true
+                guard.exit()
+            }
+        }
+
+        test("should give the bias to a thread that tries to enter alone many times in a row") {
+            val guard = Guard()
+            repeat(100) {
+                guard.tryEnter() shouldBe true
+                guard.exitAndSee()
+            }
+            guard.isBiased shouldBe true
+            guard.beginClose()
+            guard.tryEnter() shouldBe false
+        }
+
+        test("should leave no work undone that a thread brings which finds another one inside") {
+            repeat(200) { round ->
+                val guard = if (round % 2 == 0) biased() else Guard()
+                val brought = AtomicInteger()
+                val done = AtomicInteger()
+
+                fun work() {
+                    while (brought.get() > done.get() && guard.tryEnter()) {
+                        while (brought.get() > done.get()) done.incrementAndGet()
+                        guard.exitAndSee()
+                    }
+                }
+                inThreads(2) {
+                    repeat(500) {
+                        brought.incrementAndGet()
+                        work()
+                    }
+                }
+                done.get() shouldBe brought.get()
+            }
+        }
+
         test("should let the thread of the bias in no more once a close has begun") {
             val guard = biased()
             inThreads(1) { guard.beginClose() }

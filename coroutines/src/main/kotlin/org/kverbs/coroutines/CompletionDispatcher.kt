@@ -11,8 +11,9 @@ import org.kverbs.CompletionQueue
 import org.kverbs.CompletionQueueAttributes
 import org.kverbs.Context
 import org.kverbs.attributes.TransportType
+import org.kverbs.internal.Guard
 import java.util.concurrent.CopyOnWriteArrayList
-import java.util.concurrent.atomic.AtomicReference
+import java.util.concurrent.atomic.AtomicLong
 import java.util.concurrent.atomic.LongAdder
 import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.EmptyCoroutineContext
@@ -55,7 +56,21 @@ public class CompletionDispatcher internal constructor(
     private val queues = CopyOnWriteArrayList<PolledQueue>()
 
     private val failures = LongAdder()
-    private val poller = AtomicReference<Thread?>()
+
+    /**
+     * Held by the thread that polls or runs tasks. A guard, because the thread that polls again and again enters it by
+     * an ordinary store.
+     */
+    private val turns = Guard()
+
+    /**
+     * The id of the thread that holds [turns], 0 for none. Each thread compares it with its own id, so it needs no
+     * fence. An id, because a reference to the thread costs a barrier of the garbage collector.
+     */
+    private val poller = AtomicLong()
+
+    /** The last thread that polled, for a message. */
+    private var lastPoller: Thread? = null
 
     /** The counts of what the dispatcher has done so far, and what it holds now. */
     public val stats: CompletionDispatcherStats
@@ -95,7 +110,7 @@ public class CompletionDispatcher internal constructor(
      */
     public val coroutineDispatcher: CoroutineDispatcher =
         object : CoroutineDispatcher() {
-            override fun isDispatchNeeded(context: CoroutineContext): Boolean = Thread.currentThread() !== poller.get()
+            override fun isDispatchNeeded(context: CoroutineContext): Boolean = !isPolling
 
             override fun dispatch(
                 context: CoroutineContext,
@@ -123,7 +138,7 @@ public class CompletionDispatcher internal constructor(
 
     private fun pollUntilClosed() {
         // The dispatcher was closed before this thread began: another thread runs the remaining tasks.
-        if (!poller.compareAndSet(null, Thread.currentThread())) return
+        if (!tryBegin()) return
         try {
             while (channel.isOpen) turn()
         } catch (e: Throwable) {
@@ -139,11 +154,24 @@ public class CompletionDispatcher internal constructor(
         }
     }
 
-    /**
-     * Ends the polling of the calling thread. Then the remaining tasks of a closed dispatcher can run, one at a time.
-     */
+    /** Makes the calling thread the polling one; false if a thread is polling. */
+    private fun tryBegin(): Boolean {
+        if (!turns.tryEnter()) return false
+        val self = Thread.currentThread()
+        if (lastPoller !== self) lastPoller = self
+        poller.plain = self.threadId()
+        return true
+    }
+
+    /** Ends the polling of the calling thread. A task whose thread has found it polling is visible to it then. */
+    private fun end() {
+        poller.plain = 0
+        turns.exitAndSee()
+    }
+
+    /** Ends the polling, and lets the remaining tasks of a closed dispatcher run, one at a time. */
     private fun leave() {
-        poller.set(null)
+        end()
         if (!channel.isOpen) runLeftTasks()
     }
 
@@ -163,19 +191,17 @@ public class CompletionDispatcher internal constructor(
         }
     }
 
-    private fun runLeftTasks() {
-        if (poller.get() == null) Dispatchers.Default.dispatch(EmptyCoroutineContext, ::runAlone)
-    }
+    private fun runLeftTasks(): Unit = Dispatchers.Default.dispatch(EmptyCoroutineContext, ::runAlone)
 
     /** Runs the remaining tasks on one thread. A thread that adds a task meanwhile leaves it to the thread in here. */
     private fun runAlone() {
-        while (loop.hasTasks && poller.compareAndSet(null, Thread.currentThread())) {
+        while (loop.hasTasks && tryBegin()) {
             try {
                 do {
                     val done = loop.runTasks()
                 } while (done > 0)
             } finally {
-                poller.set(null)
+                end()
             }
         }
     }
@@ -225,15 +251,13 @@ public class CompletionDispatcher internal constructor(
         }
 
     /** True on the polling thread. */
-    internal val isPolling: Boolean get() = Thread.currentThread() === poller.get()
+    internal val isPolling: Boolean get() = Thread.currentThread().threadId() == poller.plain
 
     private inline fun <T> asPoller(block: () -> T): T {
         check(
             thread == null,
         ) { "this dispatcher polls on a thread of its own; make it with callerPolls() to poll on yours" }
-        check(poller.compareAndSet(null, Thread.currentThread())) {
-            "thread ${poller.get()?.name} is polling already; poll on one thread at a time"
-        }
+        check(tryBegin()) { "thread ${lastPoller?.name} is polling already; poll on one thread at a time" }
         try {
             return block()
         } finally {

@@ -4,6 +4,7 @@ import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.longs.shouldBeLessThan
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineDispatcher
@@ -34,6 +35,8 @@ import java.util.concurrent.LinkedBlockingQueue
 import java.util.concurrent.TimeUnit.SECONDS
 import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.atomic.AtomicReference
+import kotlin.concurrent.thread
 import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.EmptyCoroutineContext
 import kotlin.time.Duration.Companion.seconds
@@ -361,6 +364,26 @@ class PollingThreadSpec :
                         Thread.currentThread() shouldBe caller
                     }
                 }
+            }
+        }
+
+        test("should let another thread poll that finds nobody polling, and let coroutines run on it") {
+            TwoEnds(dispatcher = { callerPolls() }).use { ends ->
+                val dispatcher = ends.client.dispatcher
+                repeat(1_000) { dispatcher.poll() } // the guard is this thread's by now
+                val ranOn = AtomicReference<Thread>()
+                val other =
+                    thread {
+                        ranOn.set(dispatcher.run { Thread.currentThread() })
+                        repeat(1_000) { dispatcher.poll() }
+                    }
+                other.join()
+                ranOn.get() shouldBe other
+                dispatcher.run {
+                    val nested = shouldThrow<IllegalStateException> { dispatcher.poll() }
+                    nested.message shouldContain "thread ${Thread.currentThread().name} is polling already"
+                    withContext(dispatcher.coroutineDispatcher) { Thread.currentThread() }
+                } shouldBe Thread.currentThread()
             }
         }
 
