@@ -31,6 +31,12 @@ internal class PollLoop(
     private var isLooking = false
     private val glance = Glance()
 
+    /** True while a coroutine runs that [tryRunHere] has resumed. */
+    private var isRunningHere = false
+
+    /** The messages that came meanwhile, each behind the wait of its coroutine. */
+    private val later = ArrayDeque<Any>()
+
     /** The credits of the queues that keep some in this round. */
     private val keeping = ArrayList<KeptCredits>()
     private var unacked = 0
@@ -140,6 +146,35 @@ internal class PollLoop(
         } finally {
             isLooking = false
         }
+    }
+
+    /**
+     * Resumes the coroutine of [wait] with a message, for the polling thread that takes the message's completion. If a
+     * coroutine runs that this has resumed, and looks for its own completion, the other one runs when it has suspended.
+     * False if another coroutine looks: its dispatcher decides when the other one runs.
+     */
+    fun tryRunHere(
+        wait: PollingWait,
+        message: Received,
+    ): Boolean {
+        if (isRunningHere) {
+            later.addLast(wait)
+            later.addLast(message)
+            return true
+        }
+        if (isLooking) return false
+        isRunningHere = true
+        try {
+            waking { wait.resumeWith(Result.success(message)) }
+            while (later.isNotEmpty()) {
+                val next = later.removeFirst() as PollingWait
+                val its = later.removeFirst() as Received
+                waking { next.resumeWith(Result.success(its)) }
+            }
+        } finally {
+            isRunningHere = false
+        }
+        return true
     }
 
     /** Has the polling thread give back what it keeps of [credits] at the end of this round. It alone calls this. */

@@ -2,6 +2,7 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.InternalCoroutinesApi
 import kotlinx.coroutines.Job
+import kotlinx.coroutines.ThreadContextElement
 import kotlinx.coroutines.ensureActive
 import java.util.concurrent.atomic.AtomicReference
 import kotlin.coroutines.Continuation
@@ -24,11 +25,15 @@ import kotlin.coroutines.resumeWithException
 internal class PollingWait(
     override val context: CoroutineContext,
     interceptor: ContinuationInterceptor,
+    private val loop: PollLoop,
     private val onEnd: (PollingWait) -> Unit,
 ) : Continuation<Received>,
     CoroutineStackFrame {
     private val intercepted = interceptor.interceptContinuation(this)
     private val job = context[Job]
+
+    /** True if no element of the context must be told when the coroutine runs, which its dispatcher does. */
+    private val isPlain = context.fold(true) { plain, element -> plain && element !is ThreadContextElement<*> }
 
     /** The coroutine that waits: written before this is in a receive. */
     private var caller: Continuation<Received>? = null
@@ -75,6 +80,15 @@ internal class PollingWait(
     /** Resumes the coroutine with the message that it waits for. */
     fun resume(message: Received) {
         waking { intercepted.resume(message) }
+    }
+
+    /**
+     * Resumes the coroutine as [resume] does, on the polling thread, which takes the completion of the message. If no
+     * other coroutine runs there, this one runs at once, without the event loop of kotlinx.coroutines.
+     */
+    fun resumeHere(message: Received) {
+        if (isPlain && loop.tryRunHere(this, message)) return
+        resume(message)
     }
 
     /** Resumes the coroutine with an exception of its own made from [cause]. */

@@ -34,7 +34,7 @@ internal class PollingWaits(
     ): PollingWait? {
         val dispatcher = dispatcher.coroutineDispatcher
         if (isClosed || context[ContinuationInterceptor] !== dispatcher) return null
-        val wait = PollingWait(context, dispatcher, ::forget)
+        val wait = PollingWait(context, dispatcher, this.dispatcher.loop, ::forget)
         last.set(wait)
         before?.close()
         if (!isClosed && context[Job]?.isActive != false) return wait

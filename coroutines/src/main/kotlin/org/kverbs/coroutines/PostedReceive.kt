@@ -58,15 +58,22 @@ internal class PostedReceive(
             it is Ended || (it is WholeReceive && it.deferred.isCancelled)
         }
 
-    /** Ends the receive with a message. False if it has ended before: then the message is the caller's. */
-    fun give(received: Received): Boolean {
+    /**
+     * Ends the receive with a message. False if it has ended before: then the message is the caller's.
+     *
+     * @param isArriving true for the polling thread that takes the completion of the message
+     */
+    fun give(
+        received: Received,
+        isArriving: Boolean = false,
+    ): Boolean {
         while (true) {
             val now = state
             if (now is WholeReceive) return now.give(received)
             if (now is Received || now is Ended) return false
             if (STATE.compareAndSet(this, now, received)) {
                 ended(null, received)
-                if (now != null) wakeWaiter(now, received)
+                if (now != null) wakeWaiter(now, received, isArriving)
                 return true
             }
         }

@@ -249,7 +249,7 @@ internal class ReceiveSlots(
             memory.letGo(keeper)
             if (receiver != null) end(receiver, checkNotNull(failure))
         } else if (owner != null) {
-            give(message, owner)
+            if (!owner.give(message, isArriving = true)) putBack(message)
         } else if (receiver != null) {
             hand(message, receiver)
         }

@@ -71,14 +71,19 @@ internal inline fun Deferred<Received>.onEnd(crossinline waiter: () -> Any?): Di
         waiter()?.let { if (cause == null) wakeWaiter(it, getCompleted()) else failWaiter(it, cause) }
     }
 
-/** Resumes a [PollingWait] or a CancellableContinuation with a message. */
+/**
+ * Resumes a [PollingWait] or a CancellableContinuation with a message.
+ *
+ * @param isArriving true for the polling thread that takes the completion of the message
+ */
 @Suppress("UNCHECKED_CAST")
 internal fun wakeWaiter(
     waiter: Any,
     message: Received,
+    isArriving: Boolean = false,
 ) {
     if (waiter is PollingWait) {
-        waiter.resume(message)
+        if (isArriving) waiter.resumeHere(message) else waiter.resume(message)
     } else {
         waking { (waiter as CancellableContinuation<Received>).resume(message) }
     }
