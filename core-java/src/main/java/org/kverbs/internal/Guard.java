@@ -100,8 +100,8 @@ public final class Guard {
     }
 
     /**
-     * Enters alone if nobody is inside, and does not wait. Returns false if a thread is inside, which can be the caller,
-     * or if the guard is closed.
+     * Enters alone if nobody is inside, and does not wait. Returns false if a thread is inside, which can be the
+     * caller, or if the guard is closed.
      */
     public boolean tryEnter() {
         long self = Thread.currentThread().threadId();
@@ -139,8 +139,8 @@ public final class Guard {
     }
 
     /**
-     * Leaves as {@link #exit} does. If the {@link #tryEnter} of another thread failed because the caller was inside, the
-     * caller then reads what that thread had written before.
+     * Leaves as {@link #exit} does. If the {@link #tryEnter} of another thread failed because the caller was inside,
+     * the caller then reads what that thread had written before.
      */
     public void exitAndSee() {
         Bias held = bias;
