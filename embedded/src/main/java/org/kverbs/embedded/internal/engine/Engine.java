@@ -3,7 +3,6 @@ package org.kverbs.embedded.internal.engine;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -103,11 +102,7 @@ public final class Engine implements AutoCloseable {
 
     /** Takes the lock if it becomes free within a time. */
     public boolean tryEnter(long nanos) throws InterruptedException {
-        boolean isEntered = lock.tryLock(nanos, TimeUnit.NANOSECONDS);
-        if (isEntered) {
-            sharers.await();
-        }
-        return isEntered;
+        return entrance.enter(nanos);
     }
 
     /** Runs the tasks that are ready and releases the lock. */

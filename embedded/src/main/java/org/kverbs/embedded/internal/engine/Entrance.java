@@ -32,10 +32,28 @@ final class Entrance {
 
     /** Takes the lock, and waits for the threads that are in the engine without it. */
     void enter() {
+        StackRoom.probe();
         if (!lock.tryLock() && !(HAS_OTHERS && enterSoon())) {
             lock.lock();
         }
-        sharers.await();
+        boolean isAlone = false;
+        try {
+            sharers.await();
+            isAlone = true;
+        } finally {
+            if (!isAlone) {
+                lock.unlock(); // the error of a file that the program touched before can come here
+            }
+        }
+    }
+
+    /** Takes the lock if it becomes free within a time, and waits for the threads that are in the engine without it. */
+    boolean enter(long nanos) throws InterruptedException {
+        boolean isEntered = lock.tryLock(nanos, TimeUnit.NANOSECONDS);
+        if (isEntered) {
+            sharers.await();
+        }
+        return isEntered;
     }
 
     /** Takes the lock if it becomes free within {@link #LOOK_NANOS}. */

@@ -3,6 +3,7 @@ package org.kverbs.embedded.internal.engine;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Lets threads into the engine beside each other, without its lock, while no thread holds the lock. A sharer only does
@@ -14,30 +15,26 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 public final class Sharers {
 
-    /** What {@link #enter} returns to a thread that needs the lock. */
-    public static final int REFUSED = -1;
-
     private static final int PLACES = 16;
     /** How many places a thread tries: another thread may use the first. */
     private static final int TRIES = 4;
-    /** The numbers between two places, so that no two of them share a cache line or a pair of lines. */
-    private static final int STRIDE = 32;
     /** How often the holder of the lock looks at a place before it offers its processor to the sharer. */
     private static final int LOOKS = 200;
 
-    private static final VarHandle MARK = MethodHandles.arrayElementVarHandle(int[].class);
     private static final VarHandle USED = handle();
 
     private final ReentrantLock lock;
-    private final int[] marks = new int[(PLACES + 1) * STRIDE];
-    /** The places that were ever marked: bit n for place n. Mostly few are, and the holder looks at these alone. */
-    @SuppressWarnings("UnusedVariable") // read by its handle
-    private int used;
+    private final Place[] places = new Place[PLACES];
+    /** The places that were ever taken: bit n for place n. Mostly few are, and the holder looks at these alone. */
+    private volatile int used;
     /** False if all threads take the lock; changed with the lock held. */
     private boolean isOpen = true;
 
     Sharers(ReentrantLock lock) {
         this.lock = lock;
+        for (int i = 0; i < PLACES; i++) {
+            places[i] = new Place();
+        }
     }
 
     private static VarHandle handle() {
@@ -54,56 +51,50 @@ public final class Sharers {
     }
 
     /**
-     * Lets the calling thread in, until {@link #exit}, or returns {@link #REFUSED} if a thread holds the lock, even the
+     * Lets the calling thread in, until {@link Place#leave}, or returns null if a thread holds the lock, even the
      * calling one.
      */
-    public int enter() {
-        if (lock.isLocked()) { // a stack that is too short for this overflows here, and not behind the mark
-            return REFUSED;
+    public @Nullable Place enter() {
+        if (lock.isLocked()) {
+            return null;
         }
         int first = (int) Thread.currentThread().threadId();
         for (int i = 0; i < TRIES; i++) {
-            int place = first + i & PLACES - 1;
-            if (((int) USED.getVolatile(this) & 1 << place) == 0) {
-                USED.getAndBitwiseOr(this, 1 << place);
+            int number = first + i & PLACES - 1;
+            if ((used & 1 << number) == 0) {
+                USED.getAndBitwiseOr(this, 1 << number);
             }
-            clear(at(place) + 1); // nobody reads it: a stack that is too short to take the mark back overflows here
-            if ((int) MARK.getOpaque(marks, at(place)) == 0 && MARK.compareAndSet(marks, at(place), 0, 1)) {
-                if (!lock.isLocked() && isOpen) {
-                    return place;
+            Place place = places[number];
+            if (place.take()) {
+                boolean isIn = false;
+                try {
+                    isIn = !lock.isLocked() && isOpen;
+                } finally {
+                    if (!isIn) {
+                        place.mark = 0; // not leave(): on a stack that is too short any call throws
+                    }
                 }
-                clear(at(place));
-                return REFUSED;
+                return isIn ? place : null;
             }
         }
-        return REFUSED;
-    }
-
-    /** Ends what {@link #enter} began. */
-    public void exit(int place) {
-        clear(at(place));
-    }
-
-    private void clear(int at) {
-        MARK.setRelease(marks, at, 0);
-    }
-
-    private static int at(int place) {
-        return (place + 1) * STRIDE;
+        return null;
     }
 
     /** Waits until no sharer is left; called by each thread that has just taken the lock. */
+    void await() {
+        for (int left = used; left != 0; left &= left - 1) {
+            awaitPlace(places[Integer.numberOfTrailingZeros(left)]);
+        }
+    }
+
     // The yield only offers the processor, nothing relies on it.
     @SuppressWarnings("ThreadPriorityCheck")
-    void await() {
-        for (int left = (int) USED.getVolatile(this); left != 0; left &= left - 1) {
-            int at = at(Integer.numberOfTrailingZeros(left));
-            for (int looks = 0; (int) MARK.getVolatile(marks, at) != 0; looks++) {
-                if (looks < LOOKS) {
-                    Thread.onSpinWait();
-                } else {
-                    Thread.yield();
-                }
+    private static void awaitPlace(Place place) {
+        for (int looks = 0; place.mark != 0; looks++) {
+            if (looks < LOOKS) {
+                Thread.onSpinWait();
+            } else {
+                Thread.yield();
             }
         }
     }

@@ -245,8 +245,23 @@ public final class InProcessNetwork {
 
         @Override
         public @Nullable DeviceState neighbour(long gidHigh, long gidLow) {
-            Hca target = isShortcut() && device.isUp() && lost.isEmpty() ? find(gidHigh, gidLow) : null;
-            return target != null && target.isUp() ? target : null;
+            if (!isShortcut()) {
+                return null;
+            }
+            Hca known = peer;
+            boolean isUsual = known != null && peerLow == gidLow && peerHigh == gidHigh;
+            Hca target = isUsual ? known : find(gidHigh, gidLow);
+            return target != null && isNeighbour(target) ? target : null;
+        }
+
+        @Override
+        public boolean isNeighbour(DeviceState other) {
+            return isShortcut() && lost.isEmpty() && device.isUp() && other.link instanceof Port port
+                    && port.network() == network() && port.device.isUp();
+        }
+
+        private InProcessNetwork network() {
+            return InProcessNetwork.this;
         }
 
         @Override

@@ -96,9 +96,9 @@ final class CompletionRing {
         nextData = data;
     }
 
-    /** Tells whether there is room for a completion, and completions have neither timestamps nor records. */
-    boolean isPlain() {
-        return posted == null && extras == null && waiting() < capacity;
+    /** Tells whether there is room for so many completions, and they have neither timestamps nor records. */
+    boolean isPlain(int more) {
+        return posted == null && extras == null && waiting() <= capacity - more;
     }
 
     /** Forgets what {@link #nextHasTag} was given: the completion is lost. */
@@ -136,8 +136,8 @@ final class CompletionRing {
             extras.stamp(at, nextTag, nextData);
             skip();
         }
-        tail = at + 1 == capacity ? 0 : at + 1;
         ADDED.setRelease(this, added + 1);
+        tail = at + 1 == capacity ? 0 : at + 1; // last: if the call before it overflows the stack, nothing was added
     }
 
     /**

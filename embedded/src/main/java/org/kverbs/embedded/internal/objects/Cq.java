@@ -42,7 +42,7 @@ public final class Cq implements CompletionQueueOps {
     private final CompletionRing ring;
     /** What the queue was made with by {@code ibv_create_cq_ex}. */
     public final CqOptions options;
-    /** 1 while a thread without the engine's lock adds a completion. */
+    /** 1 while a thread without the engine's lock adds completions. */
     @SuppressWarnings("UnusedVariable") // read by its handle
     private int reserved;
 
@@ -138,14 +138,14 @@ public final class Cq implements CompletionQueueOps {
     }
 
     /**
-     * Lets a thread that is in the engine without its lock add one completion, if nothing follows from it but that it
-     * is there: there is room, and no event was asked for. The thread calls {@link #release} then.
+     * Lets a thread that is in the engine without its lock add so many completions, if nothing follows from them but
+     * that they are there: there is room, and no event was asked for. The thread calls {@link #release} then.
      */
-    public boolean reserve() {
+    public boolean reserve(int completions) {
         if ((int) RESERVED.getOpaque(this) != 0 || !RESERVED.compareAndSet(this, 0, 1)) {
             return false;
         }
-        if (!armed && !overrun && ring.isPlain()) {
+        if (!armed && !overrun && ring.isPlain(completions)) {
             return true;
         }
         release();
@@ -155,6 +155,11 @@ public final class Cq implements CompletionQueueOps {
     /** Ends what {@link #reserve} began. */
     public void release() {
         RESERVED.setRelease(this, 0);
+    }
+
+    /** Ends a reservation that an exception left; called with the engine's lock held, so that no thread has one. */
+    public void free() {
+        reserved = 0;
     }
 
     /** Adds a successful completion to the queue, which the caller has reserved; see {@link #add}. */

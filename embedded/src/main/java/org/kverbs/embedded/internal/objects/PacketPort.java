@@ -4,7 +4,10 @@ import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Task;
 import org.kverbs.embedded.internal.wire.Packet;
 
-/** Carries a device's packets to other devices. Called with the engine's lock held; {@link #look} also without it. */
+/**
+ * Carries a device's packets to other devices. Called with the engine's lock held; {@link #look} also without it, and
+ * {@link #neighbour} and {@link #isNeighbour} by threads that are in the engine beside each other.
+ */
 public interface PacketPort extends AutoCloseable {
 
     /** Opens the port when the device is opened, for the first time or again. Returns 0 or -errno. */
@@ -44,6 +47,11 @@ public interface PacketPort extends AutoCloseable {
     /** Returns the device that packets to an address reach at once; null if there is none, or if they take time. */
     default @Nullable DeviceState neighbour(long gidHigh, long gidLow) {
         return null;
+    }
+
+    /** Tells whether packets reach a device at once at each of its addresses. */
+    default boolean isNeighbour(DeviceState device) {
+        return false;
     }
 
     /** Tells whether packets can reach an address. */

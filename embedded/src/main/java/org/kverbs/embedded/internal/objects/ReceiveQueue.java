@@ -107,8 +107,8 @@ public final class ReceiveQueue {
         if (device.watch != null) {
             watch(device.watch, slot);
         }
-        size++;
         occupied.take();
+        size++; // last: if the call before it overflows the stack, nothing was posted
         return 0;
     }
 

@@ -4,6 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 import org.kverbs.embedded.internal.engine.Engine;
+import org.kverbs.embedded.internal.engine.Place;
 import org.kverbs.embedded.internal.engine.Sharers;
 import org.kverbs.embedded.internal.objects.Cq;
 import org.kverbs.embedded.internal.objects.DeviceState;
@@ -33,8 +34,11 @@ public final class DirectPath {
     /** 1 while a thread without the engine's lock uses the queue pair; guards all of it. */
     @SuppressWarnings("UnusedVariable") // read by its handle
     private int busy;
-    /** The peer of the last request; null if there was none or it has ended. */
+    /** The peer of the last request; null if there was none since the last reset. */
     private @Nullable Qp peer;
+    /** True if an exception came in the middle of a call, and {@link #settle} has not undone what it left. */
+    private boolean broke;
+
     private long made;
 
     DirectPath(Qp qp) {
@@ -68,38 +72,79 @@ public final class DirectPath {
         if (engine.isVirtual() || qp.type != IbvQpType.IBV_QPT_RC || !DirectMessage.isUsual(workRequests)) {
             return false;
         }
-        int place = engine.sharers().enter();
-        if (place == Sharers.REFUSED) {
+        Place place = engine.sharers().enter();
+        if (place == null) {
             return false;
         }
-        boolean isThrown = true;
         try {
             boolean done = lock() && sendLocked(workRequests);
-            isThrown = false;
+            place.leave();
             return done;
-        } finally {
-            engine.sharers().exit(place);
-            if (isThrown) {
-                endHalfDone();
-            }
+        } catch (Throwable e) {
+            broke = true;
+            place.mark = 0; // not leave(): on a stack that is too short any call throws
+            settleAfter(e);
+            throw e;
         }
     }
 
-    /** Ends both queue pairs if an exception came in the middle: one of them may know of the message alone. */
-    private void endHalfDone() {
+    /**
+     * Does {@link #settle} after an exception. Before it another thread can get in, and the peer can send. That does no
+     * harm: a message of the peer uses nothing that a message to the peer changes. This queue pair itself sends nothing
+     * until it has settled. On a stack that is too short that is left to its next call.
+     */
+    private void settleAfter(Throwable thrown) {
+        if (thrown instanceof StackOverflowError) {
+            return;
+        }
         qp.hca.engine.enter();
         try {
-            Qp to = peer;
-            if (message.isHalfDone()) {
-                message.forget();
+            settle();
+        } finally {
+            qp.hca.engine.leave();
+        }
+    }
+
+    /**
+     * Undoes what an exception left, if there was one; called with the engine's lock held, so that no thread uses what
+     * this path locks. Ends both queue pairs if one of them may know of a message alone.
+     */
+    void settle() {
+        if (!broke) {
+            return;
+        }
+        broke = false;
+        Qp to = peer;
+        free();
+        if (to != null) {
+            to.direct.free();
+        }
+        if (message.isHalfDone()) {
+            message.forget();
+            try {
                 qp.failed();
+            } finally {
                 if (to != null) {
                     to.failed();
                 }
             }
-        } finally {
-            qp.hca.engine.leave();
         }
+    }
+
+    private void free() {
+        busy = 0;
+        if (qp.sendCq != null) {
+            qp.sendCq.free();
+        }
+        if (qp.recvCq != null) {
+            qp.recvCq.free();
+        }
+    }
+
+    /** Returns to the initial state; called with the engine's lock held. */
+    void reset() {
+        settle();
+        peer = null;
     }
 
     private boolean sendLocked(long request) {
@@ -113,30 +158,37 @@ public final class DirectPath {
 
     private boolean sendTo(long request, Qp to) {
         try {
-            boolean fits = to.responder.awaits(qp.requester.nextPsn()) && message.find(request, qp, to);
-            Cq there = fits && message.takesReceive() ? to.recvCq : null;
-            return fits && (there == null ? move(to) : there.reserve() && moveWith(there, to));
+            return to.responder.awaits(qp.requester.nextPsn()) && message.find(request, qp, to) && moveTo(to);
         } finally {
             to.direct.unlock();
         }
     }
 
-    private boolean moveWith(Cq there, Qp to) {
+    /** Moves the message if the completion queues of both ends, which can be one, have room for what it completes. */
+    private boolean moveTo(Qp to) {
+        Cq there = message.takesReceive() ? to.recvCq : null;
+        Cq here = message.isSignaled() ? qp.sendCq : null;
+        if (there == null || there == here) {
+            return move(to, here, there == null ? 1 : 2);
+        }
+        if (!there.reserve(1)) {
+            return false;
+        }
         try {
-            return move(to);
+            return move(to, here, 1);
         } finally {
             there.release();
         }
     }
 
-    private boolean move(Qp to) {
-        Cq here = message.isSignaled() ? qp.sendCq : null;
-        if (here == null) {
+    /** Moves the message if a completion queue has room for so many completions, or if none is given. */
+    private boolean move(Qp to, @Nullable Cq cq, int completions) {
+        if (cq == null) {
             message.move(qp, to);
             made++;
             return true;
         }
-        if (!here.reserve()) {
+        if (!cq.reserve(completions)) {
             return false;
         }
         try {
@@ -144,14 +196,14 @@ public final class DirectPath {
             made++;
             return true;
         } finally {
-            here.release();
+            cq.release();
         }
     }
 
     /** Tells whether the queue pair has nothing else to do, and nothing watches it. */
     private boolean isReady() {
         return qp.state == IbvQpState.IBV_QPS_RTS
-                && !message.isHalfDone()
+                && !broke
                 && qp.sends.size() == 0
                 && qp.sends.occupied.count() < qp.sends.capacity()
                 && qp.requester.isFree()
@@ -167,11 +219,11 @@ public final class DirectPath {
 
     /** Returns the peer if packets reach it at once, and it takes them as those of its peer; or else null. */
     private @Nullable Qp findPeer() {
-        DeviceState device = qp.hca.link.neighbour(qp.route.gidHigh, qp.route.gidLow);
         Qp found = peer;
-        if (found == null || found.hca != device || found.number != qp.destinationQp
-                || found.state != IbvQpState.IBV_QPS_RTS) {
-            // A destroyed queue pair stays in RESET.
+        // A destroyed queue pair stays in RESET.
+        if (found == null || found.number != qp.destinationQp || found.state == IbvQpState.IBV_QPS_RESET
+                || !isFrom(qp, found) || !qp.hca.link.isNeighbour(found.hca)) {
+            DeviceState device = qp.hca.link.neighbour(qp.route.gidHigh, qp.route.gidLow);
             found = device instanceof Hca hca ? hca.queuePairs.peek(qp.destinationQp) : null;
             peer = found;
         }
@@ -200,14 +252,19 @@ public final class DirectPath {
      */
     int receive(long workRequests, long badWorkRequest) {
         Engine engine = qp.hca.engine;
-        int place = engine.isVirtual() ? Sharers.REFUSED : engine.sharers().enter();
-        if (place == Sharers.REFUSED) {
+        Place place = engine.isVirtual() ? null : engine.sharers().enter();
+        if (place == null) {
             return NOT_DONE;
         }
         try {
-            return lock() ? receiveLocked(workRequests, badWorkRequest) : NOT_DONE;
-        } finally {
-            engine.sharers().exit(place);
+            int result = lock() ? receiveLocked(workRequests, badWorkRequest) : NOT_DONE;
+            place.leave();
+            return result;
+        } catch (Throwable e) {
+            broke = true;
+            place.mark = 0; // not leave(): on a stack that is too short any call throws
+            settleAfter(e);
+            throw e;
         }
     }
 
@@ -217,8 +274,9 @@ public final class DirectPath {
             if (!takes || qp.srq != null || qp.spread != null || qp.isXrc() || !qp.hca.isUnobserved()) {
                 return NOT_DONE;
             }
+            int result = Srq.postAll(qp.receives.own, workRequests, badWorkRequest);
             made++;
-            return Srq.postAll(qp.receives.own, workRequests, badWorkRequest);
+            return result;
         } finally {
             unlock();
         }

@@ -30,6 +30,7 @@ final class Posts implements QueuePairOps {
         }
         qp.hca.engine.enter();
         try {
+            qp.direct.settle();
             int refusal = qp.hca.refuse(Operation.POST_SEND);
             if (refusal < 0) {
                 Memory.putLong(badWorkRequest, workRequests);
@@ -67,6 +68,7 @@ final class Posts implements QueuePairOps {
         }
         qp.hca.engine.enter();
         try {
+            qp.direct.settle();
             int refusal = qp.hca.refuse(Operation.POST_RECEIVE);
             if (refusal < 0) {
                 Memory.putLong(badWorkRequest, workRequests);

@@ -353,6 +353,7 @@ public final class Qp extends Task implements KeyUser, CompletionUser {
     /** Returns to the initial state. */
     void reset() {
         hca.engine.copies().await(); // the program gets its buffers back
+        direct.reset();
         arrivals.reset();
         migration.reset();
         completer.start(0);
