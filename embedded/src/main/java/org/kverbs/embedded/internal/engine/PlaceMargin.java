@@ -1,7 +1,8 @@
 package org.kverbs.embedded.internal.engine;
 
 /**
- * Keeps what is before a {@link Place} in memory off the cache lines of its mark. The fields of a superclass come first.
+ * Keeps what is before a {@link Place} in memory off the cache lines of its mark. The fields of a superclass come
+ * first.
  */
 @SuppressWarnings("unused")
 abstract class PlaceMargin {

@@ -5,8 +5,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Holds the counts of a queue pair, or those of a device without its queue pairs. Guarded by the engine's lock. While no
- * thread has that lock, the threads of a {@code DirectPath} count at the two queue pairs that they have locked.
+ * Holds the counts of a queue pair, or those of a device without its queue pairs. Guarded by the engine's lock. While
+ * no thread has that lock, the threads of a {@code DirectPath} count at the two queue pairs that they have locked.
  */
 @SuppressWarnings("EnumOrdinal") // an index into an array of this JVM alone
 public final class Counters {
