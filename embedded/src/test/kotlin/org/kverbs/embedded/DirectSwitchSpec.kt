@@ -48,13 +48,14 @@ private fun Pair.with(
     near: QueuePairInitAttributes = QueuePairInitAttributes.of(QueuePairType.RC, a.cq),
     far: QueuePairInitAttributes = QueuePairInitAttributes.of(QueuePairType.RC, b.cq),
     change: (QueuePair, QueuePair) -> Unit = { _, _ -> },
+    options: ConnectOptions = ConnectOptions.DEFAULTS,
     post: SendRequests.(QueuePair) -> Unit = { write(1, b.mr.remote()).from(a.mr.slice(0, SHORT)).signaled() },
 ) {
     val qp = a.pd.queuePair(near)
     val peer = b.pd.queuePair(far)
     change(qp, peer)
-    qp.connect(peer.endpoint())
-    peer.connect(qp.endpoint())
+    qp.connect(peer.endpoint(options), options)
+    peer.connect(qp.endpoint(options), options)
     qp.postWith(Consumer { it.post(peer) })
 }
 
@@ -231,6 +232,15 @@ private val changes =
         },
         "a counter of the peer" to { pair ->
             pair.with(change = { _, peer -> pair.b.counter().attach(peer, CountedOperation.REMOTE_RDMA_WRITE) })
+        },
+        "the mark of congestion" to { pair ->
+            pair.with(options = ConnectOptions.builder().trafficClass(3).build())
+        },
+        "a queue pair that is its own peer" to { pair ->
+            val qp = pair.b.pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, pair.b.cq))
+            qp.connect(qp.endpoint())
+            val slice = pair.b.mr.slice(0, SHORT)
+            qp.postWith(Consumer { it.write(1, pair.b.mr.remote()).from(slice).signaled() })
         },
         "timestamps" to { pair ->
             val stamped = CompletionQueueOptions.NONE.with(CompletionField.TIMESTAMP)
