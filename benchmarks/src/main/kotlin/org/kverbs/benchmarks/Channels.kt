@@ -39,27 +39,52 @@ private val POLLING = WaitStrategy.adaptive(50_000)
 
 /**
  * Measures megabytes (10^6 bytes) a second of large messages over a channel beside raw writes of the same size, by
- * turns in one JVM. Arguments: the sending and the receiving device; default is `embedded0` for both.
+ * turns. Arguments: the sending and the receiving device, default is `embedded0` for both; the sizes in KiB, default is
+ * `64,256,1024`; the ways, default is all of them: `raw,buffers,arrays`. Prints a line for each size and way: the size
+ * in KiB, the way, the median of the turns, and each turn. Where a JVM runs one way, no other way has threads in it, or
+ * a part in what the JIT compiler knows.
  */
 fun main(arguments: Array<String>) {
     val from = Device.byName(arguments.getOrElse(0) { "embedded0" })
     val to = Device.byName(arguments.getOrElse(1) { "embedded0" })
-    val bytes = if (from == to) BYTES_IN_PROCESS else BYTES_OVER_UDP
-    println("%-10s %12s %22s %22s".format("MB/s", "raw writes", "buffers, ratio", "byte arrays, ratio"))
-    for (size in listOf(64 * KIB, 256 * KIB, MIB)) {
-        from.open().use { near ->
-            to.open().use { far ->
-                val ways = listOf(RawWrites(near, far, size), Buffers(near, far, size), ByteArrays(near, far, size))
-                ways.forEach { warmUp(it, bytes / size / 16) }
-                val turns = List(TURNS) { ways.map { way -> rate(way, bytes / size, size) } }
-                val medians = ways.indices.map { way -> turns.map { it[way] }.sorted()[TURNS / 2] }
-                val raw = medians[0]
-                val ratios = medians.drop(1).joinToString(" ") { "%15.0f %6.2f".format(it, it / raw) }
-                println("%-10s %12.0f %s".format("${size / KIB} KiB", raw, ratios))
-            }
-        }
+    val sizes = arguments.getOrElse(2) { "64,256,1024" }.split(',').map { it.toInt() * KIB }
+    val names = arguments.getOrElse(3) { "raw,buffers,arrays" }.split(',')
+    // By name: each look-up of a device makes an object of its own.
+    val bytes = if (from.name() == to.name()) BYTES_IN_PROCESS else BYTES_OVER_UDP
+    for (size in sizes) {
+        from.open().use { near -> to.open().use { far -> measure(names, near, far, size, bytes / size) } }
     }
 }
+
+private fun measure(
+    names: List<String>,
+    near: Context,
+    far: Context,
+    size: Int,
+    messages: Long,
+) {
+    val ways = names.map { way(it, near, far, size) }
+    ways.forEach { warmUp(it, messages / 16) }
+    val turns = List(TURNS) { ways.map { way -> rate(way, messages, size) } }
+    for ((index, name) in names.withIndex()) {
+        val rates = turns.map { it[index] }
+        val each = rates.joinToString(" ") { "%.0f".format(it) }
+        println("%d %s %.0f %s".format(size / KIB, name, rates.sorted()[TURNS / 2], each))
+    }
+}
+
+private fun way(
+    name: String,
+    near: Context,
+    far: Context,
+    size: Int,
+): Way =
+    when (name) {
+        "raw" -> RawWrites(near, far, size)
+        "buffers" -> Buffers(near, far, size)
+        "arrays" -> ByteArrays(near, far, size)
+        else -> throw IllegalArgumentException("no way $name; there are raw, buffers, arrays")
+    }
 
 private fun warmUp(
     way: Way,
