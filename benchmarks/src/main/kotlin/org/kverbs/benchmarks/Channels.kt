@@ -19,7 +19,7 @@ import org.kverbs.dsl.qp
 
 private const val KIB = 1024
 private const val MIB = 1024 * KIB
-private const val TURNS = 5
+private const val TURNS = 9
 
 /** Large messages under way at once, and raw writes. */
 private const val AT_ONCE = 4
