@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 import org.kverbs.attributes.Feature;
 import org.kverbs.attributes.NodeType;
 import org.kverbs.attributes.TransportType;
@@ -17,7 +18,8 @@ import org.kverbs.spi.VerbsOpenResult;
 import org.kverbs.spi.VerbsProvider;
 
 /**
- * An RDMA device that can be opened ({@code struct ibv_device}). Immutable and safe for any thread.
+ * An RDMA device that can be opened ({@code struct ibv_device}). Immutable and safe for any thread. The same device
+ * found twice, in two lists or by its name, is equal.
  *
  * <pre>{@code
  * try (Context context = Device.first().open()) {
@@ -240,6 +242,21 @@ public final class Device {
             throw SystemErrors.optional(name(), operation, result.errno(), Feature.IMPORT.needs());
         }
         return new Context(this, imported);
+    }
+
+    /** Returns whether {@code other} is a device of the same provider with the same name, GUID and kernel's number. */
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof Device that
+                && provider == that.provider
+                && name().equals(that.name())
+                && guid() == that.guid()
+                && index() == that.index();
+    }
+
+    @Override
+    public int hashCode() {
+        return name().hashCode();
     }
 
     /** Returns the name and the GUID: {@code rxe0 (b4ef:93ff:fe74:597e)}. */

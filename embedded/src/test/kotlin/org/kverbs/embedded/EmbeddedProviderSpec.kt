@@ -31,6 +31,17 @@ class EmbeddedProviderSpec :
             EmbeddedProvider().devices().first() shouldNotBe provider.devices().first()
         }
 
+        test("should find the same device equal in two lists, and those of another provider not") {
+            val provider = EmbeddedProvider("memory,memory")
+            val (first, second) = List(2) { provider.devices().map { Device.of(provider, it) } }
+            first shouldBe second
+            first.toSet() shouldBe second.toSet()
+            first[0] shouldNotBe first[1]
+            val other = EmbeddedProvider("memory,memory")
+            Device.of(other, other.devices().first()) shouldNotBe first[0]
+            Device.list() shouldBe Device.list()
+        }
+
         test("should give each provider that asks for a free address another one, before devices are open") {
             val devices = List(3) { EmbeddedProvider("udp") }.map { Device.of(it, it.devices().single()) }
             val contexts = devices.map { it.open() }
