@@ -105,4 +105,21 @@ class DirectFailureSpec :
                 pair.b.shouldBeBroken()
             }
         }
+
+        test("should leave a peer alone that has another connection when a half done message is found") {
+            Pair(EmbeddedFabric.realTime(1)).use { pair ->
+                pair.write()
+                pair.inside(pair.a).leaveBroken(halfDone = true)
+                pair.b.qp.modify(QueuePairAttributes.builder().state(QueuePairState.RESET).build())
+                End(pair.client, QueuePairType.RC, SHORT).use { next ->
+                    pair.b.qp.connect(next.qp.endpoint())
+                    next.qp.connect(pair.b.qp.endpoint())
+                    pair.write()
+                    pair.a.shouldBeBroken()
+                    next.post { write(1, pair.b.mr.remote()).from(next.mr.slice()).signaled() }
+                    next.take(1).single().orThrow()
+                    pair.b.qp.state() shouldBe QueuePairState.RTS
+                }
+            }
+        }
     })

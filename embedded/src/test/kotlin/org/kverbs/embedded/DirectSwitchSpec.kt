@@ -15,6 +15,7 @@ import org.kverbs.attributes.CompletionField
 import org.kverbs.attributes.ConnectOptions
 import org.kverbs.attributes.CountedOperation
 import org.kverbs.attributes.MemoryWindowType
+import org.kverbs.attributes.Mtu
 import org.kverbs.attributes.QueuePairAttributes
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.attributes.QueuePairType
@@ -57,6 +58,22 @@ private fun Pair.with(
     qp.connect(peer.endpoint(options), options)
     peer.connect(qp.endpoint(options), options)
     qp.postWith(Consumer { it.post(peer) })
+}
+
+private val LINK_LOCAL = ConnectOptions.builder().gidIndex(0).build()
+
+private val SMALL = ConnectOptions.builder().pathMtu(Mtu.MTU_256).build()
+
+/** Writes with queue pairs of which the peer is connected otherwise. */
+private fun Pair.connectedBy(
+    shown: ConnectOptions = ConnectOptions.DEFAULTS,
+    peersOptions: ConnectOptions = ConnectOptions.DEFAULTS,
+) {
+    val qp = a.pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, a.cq))
+    val peer = b.pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, b.cq))
+    qp.connect(peer.endpoint())
+    peer.connect(qp.endpoint(shown), peersOptions)
+    qp.postWith(Consumer { it.write(1, b.mr.remote()).from(a.mr.slice(0, SHORT)).signaled() })
 }
 
 private fun Pair.mapped(end: End): MemoryRegion {
@@ -235,6 +252,18 @@ private val changes =
         },
         "the mark of congestion" to { pair ->
             pair.with(options = ConnectOptions.builder().trafficClass(3).build())
+        },
+        "a peer with another path MTU" to { it.connectedBy(peersOptions = SMALL) },
+        "a peer that is connected by other addresses" to { it.connectedBy(LINK_LOCAL, LINK_LOCAL) },
+        "a peer that another queue pair has" to { pair ->
+            val third = pair.a.pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, pair.a.cq))
+            third.connect(pair.b.qp.endpoint())
+            third.postWith(Consumer { it.write(1, pair.b.mr.remote()).from(pair.a.mr.slice(0, SHORT)).signaled() })
+        },
+        "a peer that expects another number" to { pair ->
+            pair.b.qp.become(QueuePairState.RESET)
+            pair.b.qp.connect(pair.a.qp.endpoint())
+            pair.write()
         },
         "a queue pair that is its own peer" to { pair ->
             val qp = pair.b.pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, pair.b.cq))

@@ -36,6 +36,11 @@ final class Entrance {
         if (!lock.tryLock() && !(HAS_OTHERS && enterSoon())) {
             lock.lock();
         }
+        awaitSharers();
+    }
+
+    /** Waits for the threads that are in the engine without the lock. Releases the lock if that throws an exception. */
+    private void awaitSharers() {
         boolean isAlone = false;
         try {
             sharers.await();
@@ -49,9 +54,10 @@ final class Entrance {
 
     /** Takes the lock if it becomes free within a time, and waits for the threads that are in the engine without it. */
     boolean enter(long nanos) throws InterruptedException {
+        StackRoom.probe();
         boolean isEntered = lock.tryLock(nanos, TimeUnit.NANOSECONDS);
         if (isEntered) {
-            sharers.await();
+            awaitSharers();
         }
         return isEntered;
     }

@@ -9,8 +9,9 @@ public final class Place extends PlaceMargin {
     private static final VarHandle MARK = handle();
 
     /**
-     * 1 while a thread has the place. A thread that can't call {@link #leave}, since its stack is too short for a call,
-     * sets this to 0 instead, which costs more and needs no stack.
+     * A number of the thread that has the place, or 0. A thread that can't call {@link #leave}, since its stack is too
+     * short for a call, sets this to 0 instead, which costs more and needs no stack. If it may have left, it first looks
+     * whether this is still the number that it found here when it had come in: else another thread has the place.
      */
     public volatile int mark;
 
@@ -28,9 +29,13 @@ public final class Place extends PlaceMargin {
         }
     }
 
-    /** Takes the place, unless another thread has it. */
-    boolean take() {
-        return (int) MARK.getOpaque(this) == 0 && MARK.compareAndSet(this, 0, 1);
+    /**
+     * Takes the place, unless another thread has it.
+     *
+     * @param number a number of the calling thread, not 0
+     */
+    boolean take(int number) {
+        return (int) MARK.getOpaque(this) == 0 && MARK.compareAndSet(this, 0, number);
     }
 
     /** Gives the place back. */

@@ -59,13 +59,14 @@ public final class Sharers {
             return null;
         }
         int first = (int) Thread.currentThread().threadId();
+        int own = first == 0 ? 1 : first;
         for (int i = 0; i < TRIES; i++) {
             int number = first + i & PLACES - 1;
             if ((used & 1 << number) == 0) {
                 USED.getAndBitwiseOr(this, 1 << number);
             }
             Place place = places[number];
-            if (place.take()) {
+            if (place.take(own)) {
                 boolean isIn = false;
                 try {
                     isIn = !lock.isLocked() && isOpen;

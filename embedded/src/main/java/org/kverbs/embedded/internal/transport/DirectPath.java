@@ -76,13 +76,16 @@ public final class DirectPath {
         if (place == null) {
             return false;
         }
+        int mark = place.mark;
         try {
             boolean done = lock() && sendLocked(workRequests);
             place.leave();
             return done;
         } catch (Throwable e) {
             broke = true;
-            place.mark = 0; // not leave(): on a stack that is too short any call throws
+            if (place.mark == mark) { // or else the exception came after leave()
+                place.mark = 0; // not leave(): on a stack that is too short any call throws
+            }
             settleAfter(e);
             throw e;
         }
@@ -124,7 +127,7 @@ public final class DirectPath {
             try {
                 qp.failed();
             } finally {
-                if (to != null) {
+                if (to != null && to.destinationQp == qp.number) { // it can have another peer by now
                     to.failed();
                 }
             }
@@ -256,13 +259,16 @@ public final class DirectPath {
         if (place == null) {
             return NOT_DONE;
         }
+        int mark = place.mark;
         try {
             int result = lock() ? receiveLocked(workRequests, badWorkRequest) : NOT_DONE;
             place.leave();
             return result;
         } catch (Throwable e) {
             broke = true;
-            place.mark = 0; // not leave(): on a stack that is too short any call throws
+            if (place.mark == mark) { // or else the exception came after leave()
+                place.mark = 0; // not leave(): on a stack that is too short any call throws
+            }
             settleAfter(e);
             throw e;
         }
