@@ -10,8 +10,8 @@ public final class Place extends PlaceMargin {
 
     /**
      * A number of the thread that has the place, or 0. A thread that can't call {@link #leave}, since its stack is too
-     * short for a call, sets this to 0 instead, which costs more and needs no stack. If it may have left, it first looks
-     * whether this is still the number that it found here when it had come in: else another thread has the place.
+     * short for a call, sets this to 0 instead, which costs more and needs no stack. If it may have left, it first
+     * looks whether this is still the number that it found here when it had come in: else another thread has the place.
      */
     public volatile int mark;
 
