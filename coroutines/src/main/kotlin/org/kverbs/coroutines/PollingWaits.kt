@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.Job
+import kotlinx.coroutines.ThreadContextElement
 import java.util.concurrent.atomic.AtomicReference
 import kotlin.coroutines.ContinuationInterceptor
 import kotlin.coroutines.CoroutineContext
@@ -16,7 +17,8 @@ internal class PollingWaits(
 
     /**
      * Returns the wait of the running coroutine. Null if it runs elsewhere than on the polling thread, which resumes it
-     * without a task, if another coroutine waits already, if the coroutine is cancelled, or if the queue is gone.
+     * without a task, if another coroutine waits already, if the coroutine is cancelled, if its context has an element
+     * for threads, or if the queue is gone.
      */
     fun of(context: CoroutineContext): PollingWait? {
         if (!dispatcher.isPolling) return null
@@ -33,7 +35,7 @@ internal class PollingWaits(
         before: PollingWait?,
     ): PollingWait? {
         val dispatcher = dispatcher.coroutineDispatcher
-        if (isClosed || context[ContinuationInterceptor] !== dispatcher) return null
+        if (isClosed || context[ContinuationInterceptor] !== dispatcher || hasThreadElement(context)) return null
         val wait = PollingWait(context, dispatcher, this.dispatcher.loop, ::forget)
         last.set(wait)
         before?.close()
@@ -44,6 +46,16 @@ internal class PollingWaits(
         return null
     }
 
+    /**
+     * True if kotlinx.coroutines must tell an element when the coroutine runs. At the end of a `withContext` that has
+     * brought the element it takes it from the thread only if a continuation of its own was resumed there. The element
+     * that it adds to each coroutine for debugging names threads only.
+     */
+    private fun hasThreadElement(context: CoroutineContext) =
+        context.fold(false) { has, element ->
+            has || (element is ThreadContextElement<*> && element.javaClass.name != DEBUGGING)
+        }
+
     private fun forget(wait: PollingWait) {
         last.compareAndSet(wait, null)
     }
@@ -52,5 +64,9 @@ internal class PollingWaits(
     fun close() {
         isClosed = true
         last.getAndSet(null)?.close()
+    }
+
+    private companion object {
+        const val DEBUGGING = "kotlinx.coroutines.CoroutineId"
     }
 }

@@ -21,6 +21,7 @@ open class OnePostedReceive {
     private val pin = Pin().apply { pin() }
     private val receive = PostedReceive(Completions.memory, pin, slots)
     private val slot = checkNotNull(slots.put(receive))
+    private val polling = Any()
 
     protected suspend fun awaitIt(): Long =
         try {
@@ -29,7 +30,8 @@ open class OnePostedReceive {
             if (e.message == CANCELLED) NO_MESSAGE else throw e
         }
 
-    protected fun deliver(): Unit = slots.complete(slot.index, Completions.all[0])
+    /** One thread at a time takes completions. */
+    protected fun deliver(): Unit = synchronized(polling) { slots.complete(slot.index, Completions.all[0]) }
 
     protected fun cancelIt(): Unit = receive.cancel(CancellationException(CANCELLED))
 
