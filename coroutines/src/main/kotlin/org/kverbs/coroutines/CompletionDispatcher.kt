@@ -69,7 +69,7 @@ public class CompletionDispatcher internal constructor(
      */
     private val poller = AtomicLong()
 
-    /** The last thread that polled, for a message. */
+    /** The last thread that polled, for a message; another thread can still see none. */
     private var lastPoller: Thread? = null
 
     /** The counts of what the dispatcher has done so far, and what it holds now. */
@@ -257,7 +257,9 @@ public class CompletionDispatcher internal constructor(
         check(
             thread == null,
         ) { "this dispatcher polls on a thread of its own; make it with callerPolls() to poll on yours" }
-        check(tryBegin()) { "thread ${lastPoller?.name} is polling already; poll on one thread at a time" }
+        check(tryBegin()) {
+            "${lastPoller?.let { "thread ${it.name}" } ?: "a thread"} is polling already; poll on one thread at a time"
+        }
         try {
             return block()
         } finally {
