@@ -25,10 +25,10 @@ import java.util.concurrent.CompletableFuture
  */
 internal class DisniExchange(
     address: InetSocketAddress,
-) : Exchange {
+) : PolledExchange() {
     private val group = Group()
-    private val near: End
-    private val far: End
+    override val near: End
+    override val far: End
 
     init {
         group.init(group)
@@ -41,44 +41,16 @@ internal class DisniExchange(
         far.fillReceives()
     }
 
-    override fun ask(
-        bytes: Int,
-        count: Int,
-    ) = repeat(count) {
-        near.post(bytes)
-        near.await(sends = 1, receives = 1)
-    }
-
-    override fun answer(
-        bytes: Int,
-        count: Int,
-    ) = repeat(count) {
-        far.await(sends = 0, receives = 1)
-        far.post(bytes)
-        far.await(sends = 1, receives = 0)
-    }
-
-    override fun send(
-        bytes: Int,
-        count: Int,
-    ) {
-        repeat(minOf(SENDS, count)) { near.post(bytes) }
-        for (done in 1..count) {
-            near.await(sends = 1, receives = 0)
-            if (done + SENDS <= count) near.post(bytes)
-        }
-    }
-
-    override fun receive(
-        bytes: Int,
-        count: Int,
-    ) = far.await(sends = 0, receives = count)
-
     override fun close() = group.close()
 
     /** Makes the endpoints, whose receiver may be slow: the sender tries again as long as it has no receive. */
     private class Group :
-        RdmaPassiveEndpointGroup<Group.Side>(TIMEOUT_MILLIS, RECEIVES, 1, SENDS + RECEIVES),
+        RdmaPassiveEndpointGroup<Group.Side>(
+            TIMEOUT_MILLIS,
+            PolledEnd.RECEIVES,
+            1,
+            PolledEnd.SENDS + PolledEnd.RECEIVES,
+        ),
         RdmaEndpointFactory<Group.Side> {
         init {
             connParam.setRnr_retry_count(FOR_EVER)
@@ -98,19 +70,16 @@ internal class DisniExchange(
         ) : RdmaEndpoint(group, id, isServer)
     }
 
-    /** One end, for one thread. */
-    private class End(
+    /** One end. */
+    class End(
         private val endpoint: RdmaEndpoint,
-    ) {
+    ) : PolledEnd() {
         private val outgoing = register()
         private val postReceive = postReceive()
         private var postSend: SVCPostSend? = null
         private var size = 0
         private val completions = Array(BATCH) { IbvWC() }
         private val poll: SVCPollCq = endpoint.cqProvider.cq.poll(completions, BATCH)
-        private val turns = Turns()
-        private var sent = 0
-        private var received = 0
 
         private fun register(): IbvMr =
             endpoint.registerMemory(ByteBuffer.allocateDirect(Exchange.LONGEST)).execute().free().mr
@@ -141,9 +110,9 @@ internal class DisniExchange(
         }
 
         /** All messages arrive in the same memory: what they cost is measured, not what they say. */
-        fun fillReceives() = repeat(RECEIVES) { postReceive.execute() }
+        override fun fillReceives() = repeat(RECEIVES) { postReceive.execute() }
 
-        fun post(bytes: Int) {
+        override fun post(bytes: Int) {
             if (size != bytes) {
                 size = bytes
                 postSend?.free()
@@ -152,18 +121,10 @@ internal class DisniExchange(
             checkNotNull(postSend).execute()
         }
 
-        /** Waits for so many completions, and keeps those that are more for the next call. */
-        fun await(
-            sends: Int,
-            receives: Int,
-        ) {
-            turns.reset()
-            while (sent < sends || received < receives) if (take() > 0) turns.reset() else turns.pause()
-            sent -= sends
-            received -= receives
-        }
-
-        private fun take(): Int {
+        override fun take(
+            forSends: Boolean,
+            forReceives: Boolean,
+        ): Int {
             val found = poll.execute().polls
             for (i in 0..<found) {
                 val completion = completions[i]
@@ -180,11 +141,6 @@ internal class DisniExchange(
     }
 
     private companion object {
-        const val SENDS = 16
-
-        /** Enough for a receiver that gets no processor for a while. */
-        const val RECEIVES = 256
-        const val BATCH = 16
         const val TIMEOUT_MILLIS = 10_000
         const val FOR_EVER: Byte = 7
 

@@ -16,9 +16,9 @@ import org.kverbs.attributes.QueuePairType
 internal class VerbsExchange(
     near: Device,
     far: Device,
-) : Exchange {
-    private val near = End(near.open())
-    private val far = End(far.open())
+) : PolledExchange() {
+    override val near = End(near.open())
+    override val far = End(far.open())
 
     init {
         this.near.qp.connect(this.far.qp.endpoint(PATIENT), PATIENT)
@@ -27,53 +27,15 @@ internal class VerbsExchange(
         this.far.fillReceives()
     }
 
-    override fun ask(
-        bytes: Int,
-        count: Int,
-    ) = repeat(count) {
-        near.post(bytes)
-        near.await(sends = 1, receives = 1)
-    }
-
-    override fun answer(
-        bytes: Int,
-        count: Int,
-    ) = repeat(count) {
-        far.await(sends = 0, receives = 1)
-        far.post(bytes)
-        far.await(sends = 1, receives = 0)
-    }
-
-    override fun send(
-        bytes: Int,
-        count: Int,
-    ) {
-        var posted = 0
-        var done = 0
-        while (done < count) {
-            while (posted < count && posted - done < SENDS) {
-                near.post(bytes)
-                posted++
-            }
-            near.await(sends = 1, receives = 0)
-            done++
-        }
-    }
-
-    override fun receive(
-        bytes: Int,
-        count: Int,
-    ) = far.await(sends = 0, receives = count)
-
     override fun close() {
         near.context.close()
         far.context.close()
     }
 
-    /** One end, for one thread. */
-    private class End(
+    /** One end. */
+    class End(
         val context: Context,
-    ) {
+    ) : PolledEnd() {
         private val pd = context.protectionDomain()
         private val sendCq = context.completionQueue(SENDS)
         private val receiveCq = context.completionQueue(RECEIVES)
@@ -94,14 +56,11 @@ internal class VerbsExchange(
         private val request = SendRequests()
         private var size = 0
         private val completions = WorkCompletions(BATCH)
-        private val turns = Turns()
-        private var sent = 0
-        private var received = 0
 
         /** All messages arrive in the same memory: what they cost is measured, not what they say. */
-        fun fillReceives() = repeat(RECEIVES) { qp.postReceive(0, room) }
+        override fun fillReceives() = repeat(RECEIVES) { qp.postReceive(0, room) }
 
-        fun post(bytes: Int) {
+        override fun post(bytes: Int) {
             if (size != bytes) {
                 size = bytes
                 request.clear()
@@ -110,19 +69,10 @@ internal class VerbsExchange(
             qp.post(request)
         }
 
-        /** Waits for so many completions, and keeps those that are more for the next call. */
-        fun await(
-            sends: Int,
-            receives: Int,
-        ) {
-            turns.reset()
-            while (sent < sends || received < receives) {
-                val found = (if (sent < sends) pollSends() else 0) + if (received < receives) pollReceives() else 0
-                if (found > 0) turns.reset() else turns.pause()
-            }
-            sent -= sends
-            received -= receives
-        }
+        override fun take(
+            forSends: Boolean,
+            forReceives: Boolean,
+        ) = (if (forSends) pollSends() else 0) + if (forReceives) pollReceives() else 0
 
         private fun pollSends() = poll(sendCq).also { sent += it }
 
@@ -141,12 +91,6 @@ internal class VerbsExchange(
     }
 
     private companion object {
-        const val SENDS = 16
-
-        /** Enough for a receiver that gets no processor for a while. */
-        const val RECEIVES = 256
-        const val BATCH = 16
-
         /** The timeout code for a second: no packet is lost here, but a thread may wait for a processor. */
         val PATIENT: ConnectOptions = ConnectOptions.builder().timeout(18).build()
     }
