@@ -17,6 +17,7 @@ import org.kverbs.attributes.CountedOperation
 import org.kverbs.attributes.MemoryWindowType
 import org.kverbs.attributes.Mtu
 import org.kverbs.attributes.QueuePairAttributes
+import org.kverbs.attributes.QueuePairEndpoint
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.attributes.QueuePairType
 import org.kverbs.attributes.RateLimit
@@ -64,15 +65,16 @@ private val LINK_LOCAL = ConnectOptions.builder().gidIndex(0).build()
 
 private val SMALL = ConnectOptions.builder().pathMtu(Mtu.MTU_256).build()
 
-/** Writes with queue pairs of which the peer is connected otherwise. */
+/** Writes with queue pairs of which the peer is connected otherwise; [peers] changes what it hears of the sender. */
 private fun Pair.connectedBy(
     shown: ConnectOptions = ConnectOptions.DEFAULTS,
     peersOptions: ConnectOptions = ConnectOptions.DEFAULTS,
+    peers: (QueuePairEndpoint) -> QueuePairEndpoint = { it },
 ) {
     val qp = a.pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, a.cq))
     val peer = b.pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, b.cq))
     qp.connect(peer.endpoint())
-    peer.connect(qp.endpoint(shown), peersOptions)
+    peer.connect(peers(qp.endpoint(shown)), peersOptions)
     qp.postWith(Consumer { it.write(1, b.mr.remote()).from(a.mr.slice(0, SHORT)).signaled() })
 }
 
@@ -254,6 +256,16 @@ private val changes =
             pair.with(options = ConnectOptions.builder().trafficClass(3).build())
         },
         "a peer with another path MTU" to { it.connectedBy(peersOptions = SMALL) },
+        "a peer that expects the sender's packets from another device" to { pair ->
+            val third = pair.fabric.addDevice().open().queryGid(1, 1)
+            pair.connectedBy { QueuePairEndpoint(it.lid(), third, it.queuePairNumber(), it.psn(), it.mtu(), it.qkey()) }
+        },
+        "a peer that expects the sender's next packet from another queue pair" to { pair ->
+            pair.connectedBy {
+                QueuePairEndpoint(it.lid(), it.gid(), pair.a.qp.number(), it.psn(), it.mtu(), it.qkey())
+            }
+        },
+        "a peer of another type" to { it.with(far = QueuePairInitAttributes.of(QueuePairType.UC, it.b.cq)) },
         "a peer that is connected by other addresses" to { it.connectedBy(LINK_LOCAL, LINK_LOCAL) },
         "a peer that another queue pair has" to { pair ->
             val third = pair.a.pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, pair.a.cq))
