@@ -20,9 +20,8 @@ import org.kverbs.internal.memory.Memory;
  *
  * <p>Each request is linked to the next one when the memory is allocated, and only the last one of a list is cut off
  * for the post. The JIT inlines each access to memory as hundreds of nodes, and gives up a method with too many. So a
- * request takes few accesses: neighbouring fields are written at once, and those of the last request that its methods
- * add to are kept in fields here until the next request begins or the list is posted. Where no check of bounds stands
- * between ({@link Memory#known}), the JIT keeps them in registers.
+ * request takes few accesses, and neighbouring fields are written at once. Stores are what a list costs: nothing of a
+ * request is also kept in a field here, and a link to entries that is right already is not written again.
  */
 public final class WorkRequestArena {
 
@@ -43,8 +42,6 @@ public final class WorkRequestArena {
 
     private final int requestSize;
     private final int sizeBits;
-    /** True for send requests, which have flags and immediate data. */
-    private final boolean hasFlags;
     private MemorySegment requests;
     private MemorySegment entries;
     // The places of the first and the next of both, and the ends of their memory.
@@ -54,14 +51,7 @@ public final class WorkRequestArena {
     private long firstEntry;
     private long nextEntry;
     private long endOfEntries;
-    /** The number of entries of the last request and its opcode, as they stand side by side. */
-    private long lastHead;
-    /** The flags of the last request and its immediate data, as they stand side by side. */
-    private long lastTail;
-    /**
-     * True if the last request is complete and links to none; otherwise it links to the unused one behind it, and lacks
-     * what is kept here.
-     */
+    /** True if the last request links to none; otherwise it links to the unused one behind it. */
     private boolean isCut;
     /**
      * A number for the requests since the last {@link #clear}. The next clear adds one, and each arena begins with
@@ -78,7 +68,6 @@ public final class WorkRequestArena {
     public WorkRequestArena(int requestSize, int capacity) {
         this.requestSize = requestSize;
         this.sizeBits = Integer.numberOfTrailingZeros(requestSize);
-        this.hasFlags = requestSize > IbvSendWr.SEND_FLAGS;
         this.requests = allocate(capacity + 1, requestSize); // one to write to where a list has no last request
         this.entries = allocate(capacity, IbvSge.SIZE);
         placeRequests(0);
@@ -126,26 +115,13 @@ public final class WorkRequestArena {
         return nextRequest == firstRequest;
     }
 
-    /**
-     * Completes the list for a post: writes what the last request still lacks, and cuts the list off behind it. Returns
-     * the address of the first request.
-     */
+    /** Completes the list for a post: cuts it off behind the last request. Returns the address of the first one. */
     public long first() {
         if (!isCut) {
-            long last = last();
-            complete(last);
-            Memory.putLong(last + NEXT, 0);
+            Memory.putLong(last() + NEXT, 0);
             isCut = true;
         }
         return firstRequest;
-    }
-
-    /** Writes what is kept of the last request. */
-    private void complete(long last) {
-        Memory.putLong(last + NUM_SGE, lastHead);
-        if (hasFlags) {
-            Memory.putLong(last + IbvSendWr.SEND_FLAGS, lastTail);
-        }
     }
 
     /** Undoes the cut of {@link #first}. */
@@ -159,17 +135,13 @@ public final class WorkRequestArena {
         Memory.putLong(request + NEXT, request + requestSize);
     }
 
-    /**
-     * Returns the address of the last request. There must be one. Its opcode, entries, flags and immediate data are not
-     * there yet.
-     */
+    /** Returns the address of the last request. There must be one. */
     public long last() {
         return Memory.known(nextRequest - requestSize);
     }
 
-    /** Returns the address of a request, which has all its fields. */
+    /** Returns the address of a request. */
     public long at(int index) {
-        complete(last());
         return Memory.known(firstRequest + (long) index * requestSize);
     }
 
@@ -195,7 +167,7 @@ public final class WorkRequestArena {
      */
     public long addSend(long workRequestId, int opcode) {
         long address = add(workRequestId, opcode);
-        lastTail = 0; // rxe refuses a bind that has something in imm_data
+        Memory.putLong(address + IbvSendWr.SEND_FLAGS, 0); // imm_data too: rxe refuses a bind that has something there
         return address;
     }
 
@@ -203,12 +175,13 @@ public final class WorkRequestArena {
         if (nextRequest == endOfRequests || isCut) {
             prepare();
         }
-        complete(last());
         long address = Memory.known(nextRequest);
         Memory.putLong(address + WR_ID, workRequestId);
-        Memory.putLong(address + SG_LIST, nextEntry);
+        if (Memory.getLong(address + SG_LIST) != nextEntry) {
+            Memory.putLong(address + SG_LIST, nextEntry);
+        }
+        Memory.putLong(address + NUM_SGE, pair(0, opcode));
         nextRequest = address + requestSize;
-        lastHead = pair(0, opcode);
         return address;
     }
 
@@ -222,26 +195,17 @@ public final class WorkRequestArena {
         }
     }
 
-    /** Makes room for one more entry of the last request, whatever was posted. */
-    private void prepareEntry() {
-        if (isCut) {
-            join();
-        }
-        if (nextEntry == endOfEntries) {
-            growEntries();
-        }
-    }
-
     /** Adds an entry to the last request. */
     public void addEntry(long address, int length, int lkey) {
-        if (isCut || nextEntry == endOfEntries) {
-            prepareEntry();
+        if (nextEntry == endOfEntries) {
+            growEntries();
         }
         long entry = Memory.known(nextEntry);
         Memory.putLong(entry + IbvSge.ADDR, address);
         Memory.putLong(entry + IbvSge.LENGTH, pair(length, lkey));
         nextEntry = entry + IbvSge.SIZE;
-        lastHead += pair(1, 0);
+        long count = last() + NUM_SGE;
+        Memory.putInt(count, Memory.getInt(count) + 1);
     }
 
     /** Returns the 8 bytes that have one number in the first 4 and another in the last. */
@@ -251,21 +215,19 @@ public final class WorkRequestArena {
                 : (long) first << Integer.SIZE | Integer.toUnsignedLong(second);
     }
 
-    private static int second(long pair) {
-        return (int) (LOW_FIRST ? pair >>> Integer.SIZE : pair);
-    }
-
     /** Returns the opcode of the last request, which is a send request. */
     public int lastOpcode() {
-        return second(lastHead);
+        return Memory.getInt(last() + IbvSendWr.OPCODE);
     }
 
     /** Sets flags of the last request, which is a send request. */
     public void flagLast(int bits) {
-        if (isCut) {
-            join();
-        }
-        lastTail |= pair(bits, 0);
+        flag(last(), bits);
+    }
+
+    private static void flag(long request, int bits) {
+        long flags = request + IbvSendWr.SEND_FLAGS;
+        Memory.putInt(flags, Memory.getInt(flags) | bits);
     }
 
     /**
@@ -274,47 +236,38 @@ public final class WorkRequestArena {
      * @param value as it stands in memory
      */
     public void immediateOfLast(int value) {
-        if (isCut) {
-            join();
-        }
-        lastTail |= pair(0, value);
+        Memory.putInt(last() + IbvSendWr.IMM_DATA, value);
     }
 
-    /** Returns the ticket of the last request, by which {@link #flag} finds it until the next {@link #clear}. */
+    /** Returns the ticket of the last request, by which {@link #flagBy} finds it until the next {@link #clear}. */
     public long lastTicket() {
         return (long) stamp << 32 | (count() - 1);
     }
 
-    /** Makes the success of a send request a completion (IBV_SEND_SIGNALED); see {@link #flag}. */
+    /** Makes the success of a send request a completion (IBV_SEND_SIGNALED); see {@link #flagBy}. */
     public void signal(long ticket) {
-        flag(ticket, IbvSendFlags.IBV_SEND_SIGNALED);
+        flagBy(ticket, IbvSendFlags.IBV_SEND_SIGNALED);
     }
 
-    /** Makes a send request a solicited message (IBV_SEND_SOLICITED); see {@link #flag}. */
+    /** Makes a send request a solicited message (IBV_SEND_SOLICITED); see {@link #flagBy}. */
     public void solicit(long ticket) {
-        flag(ticket, IbvSendFlags.IBV_SEND_SOLICITED);
+        flagBy(ticket, IbvSendFlags.IBV_SEND_SOLICITED);
     }
 
-    /** Makes a send request wait for the reads and atomics before it (IBV_SEND_FENCE); see {@link #flag}. */
+    /** Makes a send request wait for the reads and atomics before it (IBV_SEND_FENCE); see {@link #flagBy}. */
     public void fence(long ticket) {
-        flag(ticket, IbvSendFlags.IBV_SEND_FENCE);
+        flagBy(ticket, IbvSendFlags.IBV_SEND_FENCE);
     }
 
     /** Throws an IllegalStateException if the ticket is of another list, or the list was cleared since. */
-    private void flag(long ticket, int bit) {
-        int index = indexOfTicket(ticket);
-        if (index == count() - 1) {
-            flagLast(bit);
-        } else {
-            long flags = at(index) + IbvSendWr.SEND_FLAGS;
-            Memory.putInt(flags, Memory.getInt(flags) | bit);
-        }
+    private void flagBy(long ticket, int bit) {
+        flag(at(indexOfTicket(ticket)), bit);
     }
 
     /**
      * Refuses a ticket that is not of the last request.
      *
-     * @throws IllegalStateException if another request was added since; otherwise as {@link #flag}
+     * @throws IllegalStateException if another request was added since; otherwise as {@link #flagBy}
      */
     public void requireLast(long ticket) {
         if (indexOfTicket(ticket) != count() - 1) {
