@@ -68,6 +68,7 @@ public final class Compare {
             new Row("post of a write, without a list", "write", "Posting.postWrite", card),
             new Row("post of a write", "write", "Posting.write", card),
             new Row("post of 16 writes", "writeList", "Posting.writeList", card),
+            new Row("post of 16 writes in the program's own list", "writeList", "Posting.ownList", card),
             new Row("post of a receive", "postReceive", "Posting.postReceive", card),
             new Row("post of a write, built before; system call", "prebuiltWrite", "Posting.prebuiltWrite", call),
             new Row("post of a write; system call", "write", "Posting.write", call),

@@ -25,6 +25,7 @@ public class Posting extends OnNullDevice {
     private QueuePair qp;
     private MemorySlice slice;
     private final SendRequests prebuilt = new SendRequests();
+    private final SendRequests own = new SendRequests();
     private long id;
     // In fields, since such a reference is an object, which the JIT does not always remove.
     private Consumer<SendRequests> one;
@@ -65,6 +66,14 @@ public class Posting extends OnNullDevice {
     @Benchmark
     public void writeList() {
         qp.postWith(sixteen);
+    }
+
+    /** Encodes sixteen writes in a list of the program's own and posts them with one call. */
+    @Benchmark
+    public void ownList() {
+        own.clear();
+        encodeSixteen(own);
+        qp.post(own);
     }
 
     private void encodeOne(SendRequests list) {

@@ -40,6 +40,11 @@ internal enum class Call(
     POST_WRITE("post of a write, without a list", "write", { posting { rounds -> repeat(rounds) { postWrite() } } }),
     WRITE("post of a write, built anew in a list", "write", { posting { rounds -> repeat(rounds) { write() } } }),
     WRITE_LIST("post of 16 writes", "writeList", { posting { rounds -> repeat(rounds) { writeList() } } }),
+    OWN_LIST(
+        "post of 16 writes in the program's own list",
+        "writeList",
+        { posting { rounds -> repeat(rounds) { ownList() } } },
+    ),
     POST_RECEIVE("post of a receive", "postReceive", { posting { rounds -> repeat(rounds) { postReceive() } } }),
     ;
 
