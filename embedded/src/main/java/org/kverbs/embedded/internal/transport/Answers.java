@@ -91,8 +91,7 @@ final class Answers {
      */
     int checkRead(Packet request, KeyUser user) {
         long bytes = Integer.toUnsignedLong(request.dmaLength);
-        if ((qp.access & READS) == 0 || qp.maxDestReadAtomic == 0
-                || bytes > Hca.MAX_MESSAGE) {
+        if ((qp.access & READS) == 0 || qp.maxDestReadAtomic == 0 || bytes > Hca.MAX_MESSAGE) {
             return Nak.INVALID_REQUEST;
         }
         boolean allowed =

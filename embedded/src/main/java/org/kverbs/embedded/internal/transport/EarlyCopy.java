@@ -9,14 +9,15 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvQpType;
 
 /**
- * Copies the payload of a long write or send to the peer's memory, or the data of a long read from it, before the packet
- * is sent, and without the engine's lock: the posts, polls and copies of other queue pairs go on meanwhile. The queue
- * pair sends nothing meanwhile, and then sends its packet with the lock held, as it sends any other. The peer checks the
- * packet as ever, and the receiver of the bytes leaves out the copy if they belong where they are already. So no
- * acknowledgement, no answer and no completion precedes the bytes; if anything has changed, the packet is refused, or
- * its bytes are copied once more.
+ * Copies the payload of a long write or send to the peer's memory, or the data of a long read from it, without the
+ * engine's lock: the posts, polls and copies of other queue pairs go on meanwhile. The queue pair sends nothing
+ * meanwhile, and then sends its packet with the lock held, as it sends any other. The peer checks the packet as ever.
+ * The receiver of the payload leaves out the copy if the bytes belong where they are already. So no acknowledgement, no
+ * answer and no completion precedes the bytes; if anything has changed, the packet is refused, or its bytes are copied
+ * once more.
  *
- * <p>A read is requested one step at a time: the peer answers each request when it comes, with what was just copied.
+ * <p>A read that gets a copy is requested in steps. The peer answers the request of a step when it comes, without a
+ * release of the lock in between, and uses what was copied for this answer alone.
  *
  * <p>This is for reliable connections in this process whose packets arrive when they are sent, and for memory that is
  * there at once: not for files, which can shrink, for pages on demand, windows, device memory, or shared receive

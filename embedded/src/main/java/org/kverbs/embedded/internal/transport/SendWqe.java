@@ -314,7 +314,7 @@ final class SendWqe {
     }
 
     /**
-     * Does the same, but for bytes that are in an entry already.
+     * Does the same, but leaves out the copy of bytes that are in their entry already.
      *
      * @param placed the address where all the bytes are already; 0 if they are nowhere
      */
