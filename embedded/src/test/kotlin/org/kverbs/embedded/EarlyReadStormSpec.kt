@@ -7,11 +7,13 @@ import io.kotest.matchers.longs.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import org.kverbs.MemoryRegion
 import org.kverbs.QueuePair
+import org.kverbs.QueuePairInitAttributes
 import org.kverbs.RdmaException
 import org.kverbs.RemoteMemory
 import org.kverbs.SendRequests
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.QueuePairAttributes
+import org.kverbs.attributes.QueuePairCapabilities
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.attributes.QueuePairType
 import java.lang.foreign.Arena
@@ -29,6 +31,12 @@ private const val ROOM = (REQUESTS * LARGEST).toLong()
 /** What the program fills memory with when the device has no right to it any more; no byte of the source is this. */
 private const val OWN: Byte = 0x5a
 
+/** The entries of a completion queue; a power of two. */
+private const val ENTRIES = 16
+
+/** Room for requests that are more than that. */
+private val SHORT = QueuePairCapabilities(2 * ENTRIES, 1, 1, 1, 1)
+
 /** How many sources there are. */
 private const val SHIFTS = 1 shl 16
 
@@ -40,7 +48,22 @@ private class Ends(
     val peer: End,
     val source: MemoryRegion,
     val target: MemoryRegion,
-)
+) {
+    /** Another queue pair of the reader, which completes to the same completion queue. */
+    private val other = reader.pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, reader.cq).with(SHORT))
+
+    init {
+        val far = peer.pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, peer.cq))
+        other.connect(far.endpoint(patient), patient)
+        far.connect(other.endpoint(patient), patient)
+    }
+
+    /** Breaks the completion queue, and by this both queue pairs. */
+    fun overrun() =
+        other.postWith { requests ->
+            repeat(2 * ENTRIES) { requests.write(9, peer.mr.remote()).inline(byteArrayOf(1)).signaled() }
+        }
+}
 
 /** Whose memory the program gets back. */
 private enum class Side { NONE, READER, PEER }
@@ -60,6 +83,7 @@ private enum class ReadCut(
     RESET_READER(Side.READER, { it.reader.qp.become(QueuePairState.RESET) }),
     FAIL_READER(Side.READER, { it.reader.qp.become(QueuePairState.ERR) }),
     CLOSE_READER(Side.READER, { it.reader.qp.close() }),
+    OVERRUN(Side.READER, { it.overrun() }),
     CLOSE_READER_CONTEXT(Side.READER, { it.reader.context.close() }),
 }
 
@@ -82,7 +106,7 @@ private class Reader(
 
     /** Posts long reads, while another thread ends the right to the source or the target, and looks at the target. */
     fun round() {
-        val a = End(near, QueuePairType.RC, 64)
+        val a = End(near, QueuePairType.RC, 64, entries = ENTRIES)
         val b = End(far, QueuePairType.RC, 64)
         val memory = Arena.ofAuto().allocate(ROOM).fill(BEFORE)
         val source = b.pd.register(fresh(), AccessFlag.REMOTE_READ)
@@ -97,6 +121,7 @@ private class Reader(
         val other = cutter.submit(Callable { cut(ends, cut, wait, memory, source.memory()) })
         val isPosted = post(ends, remote, sizes, random.nextBoolean())
         other.get(1, TimeUnit.MINUTES)
+        if (cut == ReadCut.OVERRUN) a.qp.state() shouldBe QueuePairState.ERR
         withClue("$cut after $wait ns, reads of $sizes") {
             if (cut == ReadCut.NOTHING) {
                 isPosted shouldBe true
@@ -186,7 +211,7 @@ private class Reader(
 
 /**
  * Checks long reads that copy without the lock: two threads read on two connections of one fabric, and two more close
- * regions and reset, fail and close queue pairs and contexts beside them. The system property storm.seconds makes it
+ * regions, reset, fail and close queue pairs and contexts, and break completion queues beside them. The system property storm.seconds makes it
  * longer.
  */
 class EarlyReadStormSpec :
