@@ -211,8 +211,8 @@ private class Reader(
 
 /**
  * Checks long reads that copy without the lock: two threads read on two connections of one fabric, and two more close
- * regions, reset, fail and close queue pairs and contexts, and break completion queues beside them. The system property storm.seconds makes it
- * longer.
+ * regions, reset, fail and close queue pairs and contexts, and break completion queues beside them. The system property
+ * storm.seconds makes it longer.
  */
 class EarlyReadStormSpec :
     FunSpec({
