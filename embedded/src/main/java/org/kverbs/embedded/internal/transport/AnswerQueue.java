@@ -56,6 +56,13 @@ final class AnswerQueue extends Event {
     };
 
     private final Packet packet = new Packet(0);
+    /**
+     * Where the data of the only answer is already, and where it was copied from; 0 if the peer copies it. Set while
+     * {@link #addRead} runs alone: an answer that goes out later is copied then.
+     */
+    private long placed;
+
+    private long placedFrom;
     /** Grows to the largest number of answers that were ever due at once. */
     private Due[] ring = {};
     private int depth;
@@ -111,6 +118,11 @@ final class AnswerQueue extends Event {
         return size > 0 || acknowledges;
     }
 
+    /** Tells whether the answer to a request that comes now goes out at once. */
+    boolean isReady() {
+        return size == 0 && !rests && !isScheduled() && !mustWait();
+    }
+
     boolean isFull() {
         return size == depth;
     }
@@ -162,7 +174,13 @@ final class AnswerQueue extends Event {
         due.address = request.remoteAddress;
         due.length = Integer.toUnsignedLong(request.dmaLength);
         due.psns = Psn.count(due.length, qp.pathMtu);
-        workUnlessPausing();
+        placed = size == 1 ? request.placed : 0;
+        placedFrom = request.payload;
+        try {
+            workUnlessPausing();
+        } finally {
+            placed = 0;
+        }
     }
 
     /** Queues the old value of an atomic; the queue must not be full. */
@@ -279,6 +297,7 @@ final class AnswerQueue extends Event {
             packet.psnCount = covered;
             packet.payload = from;
             packet.payloadLength = length;
+            packet.placed = from == placedFrom ? placed : 0;
             due.sent += covered;
             from += length;
             rest -= length;
@@ -307,6 +326,7 @@ final class AnswerQueue extends Event {
         packet.psn = psn;
         packet.psnCount = 1;
         packet.payloadLength = 0;
+        packet.placed = 0;
         packet.ackRequest = false;
         packet.solicited = false;
         packet.syndrome = Nak.ACK;

@@ -91,13 +91,25 @@ final class Answers {
      */
     int checkRead(Packet request, KeyUser user) {
         long bytes = Integer.toUnsignedLong(request.dmaLength);
-        if ((qp.access & IbvAccessFlags.IBV_ACCESS_REMOTE_READ) == 0 || qp.maxDestReadAtomic == 0
-                || bytes > Hca.MAX_MESSAGE) {
+        if ((qp.access & READS) == 0 || qp.maxDestReadAtomic == 0 || bytes > Hca.MAX_MESSAGE) {
             return Nak.INVALID_REQUEST;
         }
         boolean allowed =
                 bytes == 0 || qp.hca.keys.permits(request.rkey, request.remoteAddress, bytes, READS, user);
         return allowed ? FINE : Nak.REMOTE_ACCESS;
+    }
+
+    /**
+     * Returns the native address of the data that a peer is about to request, from an offset of its read on, if it is
+     * plain memory of a region that the peer may read and the answer goes out at once; {@link MemoryKey#NONE} if not.
+     */
+    long plain(SendWqe read, long offset) {
+        if ((qp.access & READS) == 0 || qp.maxDestReadAtomic == 0 || !queue.isReady()) {
+            return MemoryKey.NONE;
+        }
+        // The whole range: a read that is refused at its first request brings nothing.
+        long first = qp.hca.keys.plain(read.rkey, read.remoteAddress, read.length, READS, qp);
+        return first == MemoryKey.NONE ? MemoryKey.NONE : first + offset;
     }
 
     /** Sends the data of a read that was checked. */

@@ -326,7 +326,8 @@ final class Completer {
             return;
         }
         wqe.sent = Math.max(wqe.sent, wqe.received + psns);
-        boolean copied = packet.payloadLength == 0 || wqe.copy(offset, packet.payload, packet.payloadLength, qp);
+        boolean copied = packet.payloadLength == 0
+                || wqe.copy(offset, packet.payload, packet.payloadLength, packet.placed, qp);
         if (last || !copied) {
             finish(wqe, psns, copied);
         } else {

@@ -9,11 +9,15 @@ import org.kverbs.embedded.internal.wire.Packet;
 import org.kverbs.internal.abi.IbvQpType;
 
 /**
- * Copies the payload of a long write or send to the peer's memory before the packet is sent, and without the engine's
- * lock: the posts, polls and copies of other queue pairs go on meanwhile. The queue pair sends nothing meanwhile, and
- * then sends its packet with the lock held, as it sends any other. The peer checks the packet as ever, and leaves out
- * the copy if the bytes belong where they are already. So no acknowledgement and no completion precedes the bytes; if
- * anything has changed, the packet is refused, or its bytes are copied once more.
+ * Copies the payload of a long write or send to the peer's memory, or the data of a long read from it, without the
+ * engine's lock: the posts, polls and copies of other queue pairs go on meanwhile. The queue pair sends nothing
+ * meanwhile, and then sends its packet with the lock held, as it sends any other. The peer checks the packet as ever.
+ * The receiver of the payload leaves out the copy if the bytes belong where they are already. So no acknowledgement, no
+ * answer and no completion precedes the bytes; if anything has changed, the packet is refused, or its bytes are copied
+ * once more.
+ *
+ * <p>A read that gets a copy is requested in steps. The peer answers the request of a step when it comes, without a
+ * release of the lock in between, and uses what was copied for this answer alone.
  *
  * <p>This is for reliable connections in this process whose packets arrive when they are sent, and for memory that is
  * there at once: not for files, which can shrink, for pages on demand, windows, device memory, or shared receive
@@ -56,7 +60,7 @@ final class EarlyCopy extends LongCopy {
 
     /** Tells whether a long request that was not begun may get an early copy. */
     boolean mayConcern(SendWqe wqe) {
-        return !wqe.isAnswered()
+        return (!wqe.isAnswered() || wqe.isRead())
                 && qp.hca.engine.copies().arePossible()
                 && qp.hca.link.carriesWholeMessages();
     }
@@ -67,11 +71,25 @@ final class EarlyCopy extends LongCopy {
         forget();
     }
 
-    /** Returns the address where the payload of the next packet is already, or 0, and forgets that. */
-    long takePlace(Packet packet) {
-        boolean fits = isPlaced && packet.payload == from && packet.payloadLength == bytes;
+    /** Tells whether the next packet has had its copy, or its attempt at one. */
+    boolean isTried() {
+        return isTried;
+    }
+
+    /**
+     * Notes in the next packet where its payload is already, or the answer to its read, if it is; and forgets that.
+     * Both ends compare the addresses with their own: {@link Packet#payload} and {@link Packet#placed}.
+     */
+    void fill(Packet packet, SendWqe wqe) {
+        boolean fits = isPlaced;
         forget();
-        return fits ? to : 0;
+        if (fits && wqe.isRead()) {
+            fits = Integer.toUnsignedLong(packet.dmaLength) == bytes;
+            packet.payload = from;
+        } else if (fits) {
+            fits = packet.payload == from && packet.payloadLength == bytes;
+        }
+        packet.placed = fits ? to : 0;
     }
 
     @Override
@@ -104,16 +122,21 @@ final class EarlyCopy extends LongCopy {
         long offset = (long) wqe.sent * qp.pathMtu;
         bytes = Math.min(wqe.length - offset, (long) most * qp.pathMtu);
         if (bytes < LEAST || !wqe.started || wqe.done || !mayConcern(wqe) || qp.pacer.isLimited()
-                || !hca.isUnobserved() || !requester.isQuiet()) {
+                || !hca.isUnobserved() || !requester.isQuietBefore(wqe)) {
             return false;
         }
         Qp peer = peer(wqe);
         if (peer == null) {
             return false;
         }
-        from = wqe.plain(offset, bytes, qp);
-        to = from == MemoryKey.NONE ? MemoryKey.NONE : peer.responder.place(wqe, offset, bytes);
-        return to != MemoryKey.NONE;
+        long near = wqe.plain(offset, bytes, qp);
+        if (near == MemoryKey.NONE) {
+            return false;
+        }
+        long far = wqe.isRead() ? peer.responder.source(wqe, offset) : peer.responder.place(wqe, offset, bytes);
+        from = wqe.isRead() ? far : near;
+        to = wqe.isRead() ? near : far;
+        return far != MemoryKey.NONE;
     }
 
     /** Returns the peer if the next packet reaches it at once and is the one that it expects, or else null. */

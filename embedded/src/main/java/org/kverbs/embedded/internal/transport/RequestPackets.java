@@ -28,13 +28,18 @@ final class RequestPackets {
         this.packet = packet;
     }
 
-    /** Fills a request for the next part of a read. Returns how many PSNs it takes; 0 if a part is in flight. */
-    int read(SendWqe wqe, int room) {
+    /**
+     * Fills a request for the next part of a read. Returns how many PSNs it takes; 0 if a part is in flight.
+     *
+     * @param asStep whether the part is one step, as an {@link EarlyCopy} makes them
+     */
+    int read(SendWqe wqe, int room, boolean asStep) {
         if (wqe.sent != wqe.received) {
             return 0; // a part of the read is in flight
         }
         // The rest is requested when this part has arrived.
-        int covered = wqe.ask(qp.hca.link.carriesWholeMessages() ? MOST : room);
+        int most = asStep ? Requester.STEP / qp.pathMtu : MOST;
+        int covered = wqe.ask(qp.hca.link.carriesWholeMessages() ? most : room);
         long offset = (long) wqe.sent * qp.pathMtu;
         packet.opcode = qp.transport() | Opcode.RC_READ_REQUEST;
         packet.remoteAddress = wqe.remoteAddress + offset;

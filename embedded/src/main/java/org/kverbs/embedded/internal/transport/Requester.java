@@ -137,9 +137,12 @@ final class Requester {
         return sentEnd;
     }
 
-    /** Tells whether the peer owes neither an answer nor an acknowledgement, so that no timer runs. */
-    boolean isQuiet() {
-        return answersDue == 0 && !isWaiting();
+    /**
+     * Tells whether the peer owes neither an answer nor an acknowledgement, so that no timer runs. The request at the
+     * cursor has begun, and the answer to a part of it that is yet to be sent does not count.
+     */
+    boolean isQuietBefore(SendWqe wqe) {
+        return answersDue == (wqe.isAnswered() ? 1 : 0) && !isWaiting();
     }
 
     /** Tells whether nothing is under way, so that the next request may be carried out directly. */
@@ -295,7 +298,7 @@ final class Requester {
         qp.address(packet);
         int covered;
         if (wqe.isRead()) {
-            covered = packets.read(wqe, room);
+            covered = packets.read(wqe, room, isLong(wqe) && early.isTried());
         } else if (wqe.isAtomic()) {
             covered = packets.atomic(wqe);
         } else if (wqe.isAtomicWrite()) {
@@ -309,8 +312,12 @@ final class Requester {
             return false;
         }
         boolean last = wqe.sent + covered == wqe.psns;
+        packet.placed = 0;
+        if (isLong(wqe)) {
+            early.fill(packet, wqe);
+        }
         if (qp.hca.link.carriesWholeMessages()) {
-            left -= packet.payloadLength;
+            left -= wqe.isRead() && packet.placed != 0 ? packet.dmaLength : packet.payloadLength;
             rests = left <= 0 && !(last && qp.sends.cursor() + 1 == qp.sends.size());
         }
         packet.ackRequest = reliable && wantsAck(last, covered, share, room);
@@ -331,7 +338,6 @@ final class Requester {
         if (last) {
             qp.sends.advance();
         }
-        packet.placed = isLong(wqe) ? early.takePlace(packet) : 0;
         // The answer may come before send() returns: after it, this method changes nothing that an answer changes, too.
         if (rests) {
             qp.hca.engine.later(nextStep);

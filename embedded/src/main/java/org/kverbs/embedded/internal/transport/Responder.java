@@ -107,6 +107,14 @@ final class Responder {
                 : taken.plain(hasBegun, offset, bytes);
     }
 
+    /**
+     * Returns the native address of the data that the peer is about to request, from an offset of its read on, if this
+     * side is going to send it at once and it is plain memory; {@link MemoryKey#NONE} if not. Has no consequence.
+     */
+    long source(SendWqe read, long offset) {
+        return message == Message.NONE ? answers.plain(read, offset) : MemoryKey.NONE;
+    }
+
     /** Takes a request. */
     void take(Packet packet) {
         takenPsn = expectedPsn;

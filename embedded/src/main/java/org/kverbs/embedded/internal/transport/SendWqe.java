@@ -300,7 +300,7 @@ final class SendWqe {
             long here = Integer.toUnsignedLong(lengths[i]);
             if (skip < here) {
                 return bytes <= here - skip
-                        ? qp.hca.keys.plainLocal(lkeys[i], addresses[i] + skip, bytes, 0, qp)
+                        ? qp.hca.keys.plainLocal(lkeys[i], addresses[i] + skip, bytes, access(), qp)
                         : MemoryKey.NONE;
             }
             skip -= here;
@@ -310,7 +310,18 @@ final class SendWqe {
 
     /** Copies bytes between the entries and one place. Returns false if an entry's memory may no longer be used. */
     boolean copy(long offset, long place, long bytes, Qp qp) {
+        return copy(offset, place, bytes, 0, qp);
+    }
+
+    /**
+     * Does the same, but leaves out the copy of bytes that are in their entry already.
+     *
+     * @param placed the address where all the bytes are already; 0 if they are nowhere
+     */
+    boolean copy(long offset, long from, long all, long placed, Qp qp) {
         boolean scatter = isAnswered();
+        long place = from;
+        long bytes = all;
         long skip = offset;
         for (int i = 0; i < count && bytes > 0; i++) {
             long here = Integer.toUnsignedLong(lengths[i]);
@@ -329,7 +340,7 @@ final class SendWqe {
                 }
             } else if (!scatter) {
                 Memory.copy(entry, place, part);
-            } else if (posted == null || !posted.store(i, skip, place, part)) {
+            } else if ((posted == null || !posted.store(i, skip, place, part)) && !(entry == placed && part == all)) {
                 Memory.copy(place, entry, part);
             }
             qp.hca.engine.touched();

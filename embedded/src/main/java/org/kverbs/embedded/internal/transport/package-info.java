@@ -94,10 +94,10 @@
  * </pre>
  *
  * <p>The engine's lock guards everything in this package. It is released for one thing: an {@code EarlyCopy} moves the
- * payload of a long write or send before its packet is sent. And while no thread has the lock, a {@code DirectPath}
- * carries out a short write or send with both queue pairs locked: what it calls must touch nothing but these two, and
- * look up without the caches of {@code IntMap.get}. {@code Qp} and its parts know each other: a cycle within
- * the package, since the parts of a queue pair are made and end with it.
+ * payload of a long write, send or read before its packet is sent. And while no thread has the lock, a {@code
+ * DirectPath} carries out a short write or send with both queue pairs locked: what it calls must touch nothing but
+ * these two, and look up without the caches of {@code IntMap.get}. {@code Qp} and its parts know each other: a cycle
+ * within the package, since the parts of a queue pair are made and end with it.
  */
 @NullMarked
 package org.kverbs.embedded.internal.transport;

@@ -81,8 +81,9 @@ public final class Packet extends Event {
     public int payloadLength;
 
     /**
-     * The address in the receiver's memory where the payload is already; 0 if the receiver copies it. Only in a packet
-     * that has arrived when it was sent.
+     * The address in the receiver's memory where the payload is already; 0 if the receiver copies it. In the request of
+     * a read: the address in the sender's memory where the bytes at {@link #payload} in the receiver's are already.
+     * Only in a packet that has arrived when it was sent.
      */
     public long placed;
 
