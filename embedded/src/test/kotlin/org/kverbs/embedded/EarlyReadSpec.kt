@@ -5,6 +5,7 @@ import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.longs.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import org.kverbs.MemoryRegion
+import org.kverbs.QueuePairInitAttributes
 import org.kverbs.WorkCompletionStatus.LOC_PROT_ERR
 import org.kverbs.WorkCompletionStatus.REM_ACCESS_ERR
 import org.kverbs.WorkCompletionStatus.REM_INV_REQ_ERR
@@ -12,6 +13,7 @@ import org.kverbs.WorkCompletionStatus.SUCCESS
 import org.kverbs.WorkCompletionStatus.WR_FLUSH_ERR
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.ConnectOptions
+import org.kverbs.attributes.CountedOperation
 import org.kverbs.attributes.QueuePairType
 import java.lang.foreign.MemorySegment
 import java.time.Duration
@@ -61,6 +63,23 @@ class EarlyReadSpec :
                     pair.a.bytes(bytes, BYTES - bytes) shouldBe rest
                     pair.made() shouldBe pair.expected(copies)
                 }
+            }
+        }
+
+        test("should count a read of several steps once, without a copy outside of the lock") {
+            pair().use { pair ->
+                val counter = pair.b.context.completionCounter()
+                pair.a.qp.close()
+                val qp = pair.b.pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, pair.b.cq))
+                val near = pair.a.pd.queuePair(QueuePairInitAttributes.of(QueuePairType.RC, pair.a.cq))
+                counter.attach(qp, CountedOperation.REMOTE_RDMA_READ)
+                near.connect(qp.endpoint())
+                qp.connect(near.endpoint())
+                near.postRead(1, pair.a.mr.slice(0, 3 * STEP), pair.b.mr.address(), pair.b.mr.rkey())
+                pair.a.await(1).single().orThrow()
+                counter.read() shouldBe 1
+                pair.made() shouldBe 0
+                pair.a.bytes(0, 3 * STEP) shouldBe pair.b.bytes(0, 3 * STEP)
             }
         }
 

@@ -104,7 +104,8 @@ final class Answers {
      * plain memory of a region that the peer may read and the answer goes out at once; {@link MemoryKey#NONE} if not.
      */
     long plain(SendWqe read, long offset) {
-        if ((qp.access & READS) == 0 || qp.maxDestReadAtomic == 0 || !queue.isReady()) {
+        // A counter would count each step.
+        if ((qp.access & READS) == 0 || qp.maxDestReadAtomic == 0 || qp.counted.isAttached() || !queue.isReady()) {
             return MemoryKey.NONE;
         }
         // The whole range: a read that is refused at its first request brings nothing.

@@ -71,9 +71,9 @@ final class EarlyCopy extends LongCopy {
         forget();
     }
 
-    /** Tells whether the next packet has had its copy, or its attempt at one. */
-    boolean isTried() {
-        return isTried;
+    /** Tells whether what the next packet is about was copied. */
+    boolean isPlaced() {
+        return isPlaced;
     }
 
     /**

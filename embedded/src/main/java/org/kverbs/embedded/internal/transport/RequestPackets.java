@@ -31,7 +31,7 @@ final class RequestPackets {
     /**
      * Fills a request for the next part of a read. Returns how many PSNs it takes; 0 if a part is in flight.
      *
-     * @param asStep whether the part is one step, as an {@link EarlyCopy} makes them
+     * @param asStep whether the part is one step, which an {@link EarlyCopy} has made
      */
     int read(SendWqe wqe, int room, boolean asStep) {
         if (wqe.sent != wqe.received) {
