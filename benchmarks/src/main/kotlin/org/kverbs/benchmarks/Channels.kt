@@ -5,6 +5,7 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import org.kverbs.Context
 import org.kverbs.Device
+import org.kverbs.MemoryRegion
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletions
 import org.kverbs.attributes.AccessFlag
@@ -24,8 +25,16 @@ private const val TURNS = 9
 /** Large messages under way at once, and raw writes. */
 private const val AT_ONCE = 4
 
-/** How long each way moves messages before it is measured, while the JVM compiles. */
-private const val WARM_UP_NANOS = 2_000_000_000L
+/**
+ * Before it is measured, each way moves so many messages of [SHORT] bytes, and rests so often: the JIT compiler begins
+ * its work after 10,000 calls or more, and two threads that poll leave it no processor of two. Short ones, which are
+ * large messages for a channel all the same: 160,000 of 1 MiB take ten seconds.
+ */
+private const val WARM_UPS = 8
+private const val WARM_UP_MESSAGES = 20_000L
+private const val WARM_UP_OVER_UDP = 200L
+private const val SHORT = 8 * KIB
+private const val REST_MILLIS = 500L
 
 /** Each measurement moves so many bytes. */
 private const val BYTES_IN_PROCESS = 2048L * MIB
@@ -52,7 +61,7 @@ fun main(arguments: Array<String>) {
     // By name: each look-up of a device makes an object of its own.
     val bytes = if (from.name() == to.name()) BYTES_IN_PROCESS else BYTES_OVER_UDP
     for (size in sizes) {
-        from.open().use { near -> to.open().use { far -> measure(names, near, far, size, bytes / size) } }
+        from.open().use { near -> to.open().use { far -> measure(names, near, far, size, bytes) } }
     }
 }
 
@@ -61,11 +70,16 @@ private fun measure(
     near: Context,
     far: Context,
     size: Int,
-    messages: Long,
+    bytes: Long,
 ) {
     val ways = names.map { way(it, near, far, size) }
-    ways.forEach { warmUp(it, messages / 16) }
-    val turns = List(TURNS) { ways.map { way -> rate(way, messages, size) } }
+    val warmUp = if (bytes == BYTES_IN_PROCESS) WARM_UP_MESSAGES else WARM_UP_OVER_UDP
+    repeat(WARM_UPS) {
+        ways.forEach { it.move(warmUp, SHORT) }
+        Thread.sleep(REST_MILLIS)
+    }
+    ways.forEach { rate(it, bytes / size / WARM_UPS, size) }
+    val turns = List(TURNS) { ways.map { way -> rate(way, bytes / size, size) } }
     for ((index, name) in names.withIndex()) {
         val rates = turns.map { it[index] }
         val each = rates.joinToString(" ") { "%.0f".format(it) }
@@ -86,40 +100,37 @@ private fun way(
         else -> throw IllegalArgumentException("no way $name; there are raw, buffers, arrays")
     }
 
-private fun warmUp(
-    way: Way,
-    messages: Long,
-) {
-    val end = System.nanoTime() + WARM_UP_NANOS
-    do way.move(messages) while (System.nanoTime() < end)
-}
-
 private fun rate(
     way: Way,
     messages: Long,
     size: Int,
 ): Double {
     val began = System.nanoTime()
-    way.move(messages)
+    way.move(messages, size)
     return messages * size * 1e3 / (System.nanoTime() - began)
 }
 
 /** A way to move messages of one size. */
 private fun interface Way {
-    /** Returns when the receiver has [messages] further messages. */
-    fun move(messages: Long)
+    /** Returns when the receiver has [messages] further messages of [length] bytes, at most the size of the way. */
+    fun move(
+        messages: Long,
+        length: Int,
+    )
 }
 
 /** RDMA writes between as many buffers, of one thread that posts and polls; nothing runs at the other end. */
 private class RawWrites(
     near: Context,
     far: Context,
-    size: Int,
+    private val size: Int,
 ) : Way {
     private val cq = near.completionQueue { entries(2 * AT_ONCE) }
     private val qp = near.protectionDomain().qp(RC) { cq(cq) }.queuePair
     private val batch = WorkCompletions(AT_ONCE)
     private val requests = List(AT_ONCE) { SendRequests() }
+    private val local: MemoryRegion
+    private val remote: MemoryRegion
 
     init {
         val farPd = far.protectionDomain()
@@ -128,15 +139,24 @@ private class RawWrites(
         qp.connect(farQp.endpoint(PATIENT), PATIENT)
         farQp.connect(qp.endpoint(PATIENT), PATIENT)
         val bytes = AT_ONCE * size.toLong()
-        val local = qp.protectionDomain().memoryRegion(bytes, AccessFlag.LOCAL_WRITE)
-        val remote = farPd.memoryRegion(bytes, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)
+        local = qp.protectionDomain().memoryRegion(bytes, AccessFlag.LOCAL_WRITE)
+        remote = farPd.memoryRegion(bytes, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)
+    }
+
+    private fun prepare(length: Long) {
         requests.forEachIndexed { index, request ->
             val at = index * size.toLong()
-            request.write(0, remote.remote().slice(at, size.toLong())).from(local.slice(at, size.toLong())).signaled()
+            request.clear()
+            request.write(0, remote.remote().slice(at, length)).from(local.slice(at, length)).signaled()
         }
     }
 
-    override fun move(messages: Long) {
+    override fun move(
+        messages: Long,
+        length: Int,
+    ) {
+        Processors.take(1)
+        prepare(length.toLong())
         var posted = 0L
         var done = 0L
         while (done < messages) {
@@ -169,15 +189,24 @@ private abstract class OverChannel(
         val farEnd = receiver.queuePair.endpoint(PATIENT)
         sender.connect(farEnd, receiver.hello, PATIENT)
         receiver.connect(nearEnd, sender.hello, PATIENT)
+        runBlocking(farThread.coroutineDispatcher) {
+            Processors.take(1)
+            launch(nearThread.coroutineDispatcher) { Processors.take(0) }
+        }
     }
 
-    final override fun move(messages: Long) =
-        runBlocking(farThread.coroutineDispatcher) {
-            launch(nearThread.coroutineDispatcher) { send(messages) }
-            receive(messages)
-        }
+    final override fun move(
+        messages: Long,
+        length: Int,
+    ) = runBlocking(farThread.coroutineDispatcher) {
+        launch(nearThread.coroutineDispatcher) { send(messages, length) }
+        receive(messages)
+    }
 
-    abstract suspend fun send(messages: Long)
+    abstract suspend fun send(
+        messages: Long,
+        length: Int,
+    )
 
     abstract suspend fun receive(messages: Long)
 }
@@ -193,10 +222,12 @@ private class Buffers(
     private val targetPool = farPd.bufferPool()
     private val targets = List(AT_ONCE) { checkNotNull(targetPool.tryTake(size)) }
 
-    override suspend fun send(messages: Long) =
-        coroutineScope {
-            for (source in sources) launch { repeat((messages / AT_ONCE).toInt()) { sender.send(source) } }
-        }
+    override suspend fun send(
+        messages: Long,
+        length: Int,
+    ) = coroutineScope {
+        for (source in sources) launch { repeat((messages / AT_ONCE).toInt()) { sender.send(source, length) } }
+    }
 
     override suspend fun receive(messages: Long) =
         coroutineScope {
@@ -210,9 +241,15 @@ private class ByteArrays(
     far: Context,
     size: Int,
 ) : OverChannel(near, far, ahead = AT_ONCE * MIB.toLong()) {
-    private val message = ByteArray(size)
+    private val messages = listOf(size, SHORT).associateWith(::ByteArray)
 
-    override suspend fun send(messages: Long) = repeat(messages.toInt()) { sender.send(message) }
+    override suspend fun send(
+        messages: Long,
+        length: Int,
+    ) {
+        val message = this.messages.getValue(length)
+        repeat(messages.toInt()) { sender.send(message) }
+    }
 
     override suspend fun receive(messages: Long) = repeat(messages.toInt()) { receiver.receive() }
 }

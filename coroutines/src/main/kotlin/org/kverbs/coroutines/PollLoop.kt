@@ -42,6 +42,9 @@ internal class PollLoop(
     private var unacked = 0
     private var empty = 0
 
+    /** Rounds without success since the last offer of the processor: see [spin]. */
+    private var spins = 0
+
     // Only the polling thread writes these.
     private val ranTasks = AtomicLong()
     private val sleeps = AtomicLong()
@@ -238,14 +241,26 @@ internal class PollLoop(
     fun turn() {
         if (round() > 0) {
             empty = 0
+            spins = 0
             return
         }
         if (empty < Int.MAX_VALUE) empty++
         when (val nanos = idle()) {
-            WaitStrategy.SPIN -> Thread.onSpinWait()
+            WaitStrategy.SPIN -> spin()
             WaitStrategy.EVENT -> awaitEvent()
             else -> park(nanos)
         }
+    }
+
+    /**
+     * Lets the processor pause, and once in a while offers it to another thread. What this thread polls for can be the
+     * work of a thread that waits for this processor, such as the polling thread of a peer in the same process. Without
+     * the offer it waits for the end of a time slice: milliseconds for each message.
+     */
+    private fun spin() {
+        if (++spins < ROUNDS_UNTIL_OFFER) return Thread.onSpinWait()
+        spins = 0
+        Thread.yield()
     }
 
     /** Asks the strategy. A strategy that throws is replaced. */
@@ -318,6 +333,9 @@ internal class PollLoop(
 
     private companion object {
         const val BATCH = 64
+
+        /** Some 15 us: a thread that gets its completions sooner makes no offer. */
+        const val ROUNDS_UNTIL_OFFER = 512
         const val LOOKS = 256
         const val TURNS_NANOS = 500_000L
         const val AWAKE = 0

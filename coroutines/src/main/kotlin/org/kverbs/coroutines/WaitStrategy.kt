@@ -24,7 +24,10 @@ public fun interface WaitStrategy {
         /** Asks the device for an event and sleeps until it comes. */
         public const val EVENT: Long = -1
 
-        /** Polls all the time: the lowest latency, but one processor does nothing else. */
+        /**
+         * Polls all the time: the lowest latency, but one processor does nothing else. While nothing comes, the thread
+         * offers its processor to other threads now and then, as it does between all rounds with [SPIN].
+         */
         public fun busy(): WaitStrategy = WaitStrategy { SPIN }
 
         /**
