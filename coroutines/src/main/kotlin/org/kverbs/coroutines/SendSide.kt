@@ -13,6 +13,8 @@ import org.kverbs.attributes.AccessFlag
 import org.kverbs.dsl.Destination
 import org.kverbs.internal.WorkRequestArena
 import java.lang.foreign.ValueLayout.JAVA_LONG
+import kotlin.coroutines.coroutineContext
+import kotlin.coroutines.intrinsics.COROUTINE_SUSPENDED
 import kotlin.coroutines.intrinsics.suspendCoroutineUninterceptedOrReturn
 
 /**
@@ -32,6 +34,7 @@ internal class SendSide(
     private val onRoom: () -> Unit = {},
 ) : RequestSide(dispatcher, polled, capacity) {
     private val slots = SendSlots(capacity, failures)
+    private val waits = PollingWaits(dispatcher, slots.size)
 
     /** The free entries of the queue. */
     val credits = Credits(capacity, "room in the send queue", queuePair)
@@ -129,12 +132,50 @@ internal class SendSide(
         immediate: Int,
         to: Destination?,
         srq: Int,
+    ): T {
+        val wait = waits.of(coroutineContext)
+        if (wait == null) return startAnywhere(operation, local, pin, address, rkey, immediate, to, srq)
+        // The polling thread, which runs this, completes nothing until the wait has begun.
+        val request = post(SendSlots.SOON, operation, local, pin, address, rkey, immediate, to, srq)
+        return attach(wait, request, SendSlots.SOON)
+    }
+
+    private suspend fun <T> startAnywhere(
+        operation: SendOperation,
+        local: MemorySlice?,
+        pin: RegisteredBuffer?,
+        address: Long,
+        rkey: Int,
+        immediate: Int,
+        to: Destination?,
+        srq: Int,
     ): T = suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to, srq) }
 
     private suspend fun <T> attach(
         request: Int,
         glance: Glance,
+    ): T {
+        val wait = waits.of(coroutineContext)
+        return if (wait == null) attachAnywhere(request, glance) else attach(wait, request, glance)
+    }
+
+    private suspend fun <T> attachAnywhere(
+        request: Int,
+        glance: Glance,
     ): T = suspendCancellableCoroutine { if (!slots.attach(request, glance, it)) it.fail(checkNotNull(end())) }
+
+    private suspend fun <T> attach(
+        wait: PollingWait,
+        request: Int,
+        standIn: Any,
+    ): T =
+        suspendCoroutineUninterceptedOrReturn {
+            if (!wait.begin(slots, request, standIn, it)) {
+                it.context.ensureActive()
+                throw checkNotNull(end()).calledBy(it)
+            }
+            COROUTINE_SUSPENDED
+        }
 
     /** True unless requests of this queue take longer than a look; then true once in a while. */
     private fun isWorthALook(): Boolean {
@@ -389,6 +430,7 @@ internal class SendSide(
     }
 
     override fun release() {
+        waits.close()
         locked { results.also { results = null } }?.close()
     }
 
