@@ -10,11 +10,10 @@ import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkRequestException
 import org.kverbs.attributes.AccessFlag
+import org.kverbs.coroutines.SendSlots.Companion.SOON
 import org.kverbs.dsl.Destination
 import org.kverbs.internal.WorkRequestArena
 import java.lang.foreign.ValueLayout.JAVA_LONG
-import kotlin.coroutines.coroutineContext
-import kotlin.coroutines.intrinsics.COROUTINE_SUSPENDED
 import kotlin.coroutines.intrinsics.suspendCoroutineUninterceptedOrReturn
 
 /**
@@ -34,7 +33,8 @@ internal class SendSide(
     private val onRoom: () -> Unit = {},
 ) : RequestSide(dispatcher, polled, capacity) {
     private val slots = SendSlots(capacity, failures)
-    private val waits = PollingWaits(dispatcher, slots.size)
+    private val late = LateSends(slots, PollingWaits(dispatcher, capacity), ::end)
+    private val looks = Looks()
 
     /** The free entries of the queue. */
     val credits = Credits(capacity, "room in the send queue", queuePair)
@@ -54,12 +54,6 @@ internal class SendSide(
     // Both are used under the lock.
     private val single = SendRequests()
     private val lists = ArrayDeque<SendRequests>()
-
-    /**
-     * Looks in a row that did not find their completion, up to [FEW]; from there on it also counts the requests until
-     * the next look. Used by the polling thread only.
-     */
-    private var misses = 0
 
     /**
      * 8 bytes for each slot, for the results of atomics and for other single numbers. Registered when it is first
@@ -93,7 +87,8 @@ internal class SendSide(
         // Only tail calls: a suspend function that goes on after a call allocates an object each time.
         val isPolling = dispatcher.isPolling
         if ((isPolling && kept.tryTake()) || credits.tryAcquire(1)) {
-            val glance = if (isPolling && isWorthALook()) dispatcher.loop.glance() else null
+            if (!isPolling) return startElsewhere(operation, local, pin, address, rkey, immediate, to, srq)
+            val glance = if (looks.isWorthOne()) dispatcher.loop.glance() else null
             return start(glance, operation, local, pin, address, rkey, immediate, to, srq)
         }
         return await(
@@ -114,33 +109,20 @@ internal class SendSide(
         to: Destination?,
         srq: Int,
     ): T {
-        if (glance == null) return startBlind(operation, local, pin, address, rkey, immediate, to, srq)
+        if (glance ==
+            null
+        ) {
+            return late.await(post(SOON, operation, local, pin, address, rkey, immediate, to, srq), SOON)
+        }
         val request = post(glance, operation, local, pin, address, rkey, immediate, to, srq)
         dispatcher.loop.look(polled)
-        noteLook(glance.isDone)
-        return if (glance.isDone) finish(glance) else attach(request, glance)
+        looks.note(glance.isDone)
+        return if (glance.isDone) finish(glance) else late.await(request, glance)
     }
 
     // Functions of their own, so that what a call runs that finds its completion stays small enough for the JIT to
     // inline.
-    private suspend fun <T> startBlind(
-        operation: SendOperation,
-        local: MemorySlice?,
-        pin: RegisteredBuffer?,
-        address: Long,
-        rkey: Int,
-        immediate: Int,
-        to: Destination?,
-        srq: Int,
-    ): T {
-        val wait = waits.of(coroutineContext)
-        if (wait == null) return startAnywhere(operation, local, pin, address, rkey, immediate, to, srq)
-        // The polling thread, which runs this, completes nothing until the wait has begun.
-        val request = post(SendSlots.SOON, operation, local, pin, address, rkey, immediate, to, srq)
-        return attach(wait, request, SendSlots.SOON)
-    }
-
-    private suspend fun <T> startAnywhere(
+    private suspend fun <T> startElsewhere(
         operation: SendOperation,
         local: MemorySlice?,
         pin: RegisteredBuffer?,
@@ -151,49 +133,11 @@ internal class SendSide(
         srq: Int,
     ): T = suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to, srq) }
 
-    private suspend fun <T> attach(
-        request: Int,
-        glance: Glance,
-    ): T {
-        val wait = waits.of(coroutineContext)
-        return if (wait == null) attachAnywhere(request, glance) else attach(wait, request, glance)
-    }
-
-    private suspend fun <T> attachAnywhere(
-        request: Int,
-        glance: Glance,
-    ): T = suspendCancellableCoroutine { if (!slots.attach(request, glance, it)) it.fail(checkNotNull(end())) }
-
-    private suspend fun <T> attach(
-        wait: PollingWait,
-        request: Int,
-        standIn: Any,
-    ): T =
-        suspendCoroutineUninterceptedOrReturn {
-            if (!wait.begin(slots, request, standIn, it)) {
-                it.context.ensureActive()
-                throw checkNotNull(end()).calledBy(it)
-            }
-            COROUTINE_SUSPENDED
-        }
-
-    /** True unless requests of this queue take longer than a look; then true once in a while. */
-    private fun isWorthALook(): Boolean {
-        if (misses < FEW) return true
-        if (++misses < FEW + SELDOM) return false
-        misses = FEW
-        return true
-    }
-
-    private fun noteLook(found: Boolean) {
-        misses = if (found) 0 else misses + 1
-    }
-
     /** Looks for the completion of a request that [waiter] has just posted, if this is the polling thread. */
     private fun look(waiter: CancellableContinuation<*>) {
-        if (!dispatcher.isPolling || dispatcher.loop.glance() == null || !isWorthALook()) return
+        if (!dispatcher.isPolling || dispatcher.loop.glance() == null || !looks.isWorthOne()) return
         dispatcher.loop.look(polled)
-        noteLook(waiter.isCompleted)
+        looks.note(waiter.isCompleted)
     }
 
     /** Returns from a request that has completed before its caller suspended. Throws if the caller is cancelled. */
@@ -226,6 +170,12 @@ internal class SendSide(
         opcode: Int,
         pin: RegisteredBuffer?,
         write: (SendRequests, Long) -> Unit,
+    ): Unit = if (credits.tryAcquire(1)) awaitPosted(opcode, pin, write) else awaitLater(opcode, pin, write)
+
+    private suspend fun awaitLater(
+        opcode: Int,
+        pin: RegisteredBuffer?,
+        write: (SendRequests, Long) -> Unit,
     ) {
         acquire(1)
         awaitPosted(opcode, pin, write)
@@ -241,11 +191,21 @@ internal class SendSide(
         opcode: Int,
         pin: RegisteredBuffer?,
         write: (SendRequests, Long) -> Unit,
-    ): Unit =
-        suspendCancellableCoroutine {
-            post(it, opcode, pin, write)
-            look(it)
-        }
+    ) {
+        if (!dispatcher.isPolling) return postElsewhere(opcode, pin, write)
+        val glance = if (looks.isWorthOne()) dispatcher.loop.glance() else null
+        if (glance == null) return late.await(post(SOON, opcode, pin, write), SOON)
+        val request = post(glance, opcode, pin, write)
+        dispatcher.loop.look(polled)
+        looks.note(glance.isDone)
+        return if (glance.isDone) finish(glance) else late.await(request, glance)
+    }
+
+    private suspend fun postElsewhere(
+        opcode: Int,
+        pin: RegisteredBuffer?,
+        write: (SendRequests, Long) -> Unit,
+    ): Unit = suspendCancellableCoroutine { post(it, opcode, pin, write) }
 
     /** Posts an atomic, or a read of 8 bytes, suspends until it has completed, and returns its result. */
     suspend fun awaitResult(
@@ -430,13 +390,7 @@ internal class SendSide(
     }
 
     override fun release() {
-        waits.close()
+        late.close()
         locked { results.also { results = null } }?.close()
-    }
-
-    private companion object {
-        /** After so many looks without success a queue is looked at once in [SELDOM] requests. */
-        const val FEW = 16
-        const val SELDOM = 64
     }
 }

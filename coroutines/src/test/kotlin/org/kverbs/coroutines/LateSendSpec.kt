@@ -267,7 +267,7 @@ class LateSendSpec :
                 repeat(ROUNDS) {
                     val outcomes = AtomicInteger()
                     val sender =
-                        CoroutineScope(ends.client.dispatcher.coroutineDispatcher).launch {
+                        CoroutineScope(ends.client.dispatcher.coroutineDispatcher).launch(start = UNDISPATCHED) {
                             try {
                                 while (true) pool.take(8).use { ends.client.qp.send(it) }
                             } finally {
