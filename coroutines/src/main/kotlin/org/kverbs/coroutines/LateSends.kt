@@ -17,8 +17,8 @@ internal class LateSends(
     private val end: () -> Throwable?,
 ) {
     /**
-     * Suspends until a request has completed that the caller has just posted, and whose slot holds [standIn]. The polling
-     * thread takes no completion between that post, or a look that has not found the request's, and this call.
+     * Suspends until a request has completed that the caller has just posted, and whose slot holds [standIn]. The
+     * polling thread takes no completion between that post, or a look that has not found the request's, and this call.
      */
     suspend fun <T> await(
         request: Int,

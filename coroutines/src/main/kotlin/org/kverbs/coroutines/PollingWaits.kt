@@ -36,7 +36,7 @@ internal class PollingWaits(
     ) {
         val waits = AtomicReferenceArray<PollingWait?>(size)
 
-        /** The hash of the wait in each entry, so that a search reads no other waits. Used by the polling thread only. */
+        /** The hash of the wait in each entry, so that a search reads no other waits. For the polling thread only. */
         private val hashes = IntArray(size)
 
         fun at(
@@ -78,8 +78,8 @@ internal class PollingWaits(
 
     /**
      * Returns the wait of the running coroutine. Null if it runs elsewhere than on the polling thread, which resumes it
-     * without a task, if a coroutine with the same context waits already, if the coroutine is cancelled or has no job, if
-     * its context has an element for threads, or if the queue is gone.
+     * without a task, if a coroutine with the same context waits already, if the coroutine is cancelled or has no job,
+     * if its context has an element for threads, or if the queue is gone.
      *
      * Null also for most coroutines that have none yet: a wait costs as much memory as three CancellableContinuations,
      * and a coroutine that waits once or twice does better without.
@@ -123,8 +123,8 @@ internal class PollingWaits(
         }
 
     /**
-     * Grows the table if it has no room. If it can't, takes out a wait once in a while: if more coroutines wait in turns
-     * than the table has entries, most of them go without, as each would find its wait taken out otherwise.
+     * Grows the table if it has no room. If it can't, takes out a wait once in a while: if more coroutines wait in
+     * turns than the table has entries, most of them go without, as each would find its wait taken out otherwise.
      */
     private fun makeRoom(hash: Int): Boolean {
         while (!table.hasRoom(hash)) {

@@ -109,19 +109,15 @@ internal class SendSide(
         to: Destination?,
         srq: Int,
     ): T {
-        if (glance ==
-            null
-        ) {
-            return late.await(post(SOON, operation, local, pin, address, rkey, immediate, to, srq), SOON)
-        }
-        val request = post(glance, operation, local, pin, address, rkey, immediate, to, srq)
+        val standIn = glance ?: SOON
+        val request = post(standIn, operation, local, pin, address, rkey, immediate, to, srq)
+        if (glance == null) return late.await(request, standIn)
         dispatcher.loop.look(polled)
         looks.note(glance.isDone)
         return if (glance.isDone) finish(glance) else late.await(request, glance)
     }
 
-    // Functions of their own, so that what a call runs that finds its completion stays small enough for the JIT to
-    // inline.
+    // A function of its own, so that what a call runs that finds its completion stays small enough for the JIT to inline.
     private suspend fun <T> startElsewhere(
         operation: SendOperation,
         local: MemorySlice?,
@@ -194,8 +190,9 @@ internal class SendSide(
     ) {
         if (!dispatcher.isPolling) return postElsewhere(opcode, pin, write)
         val glance = if (looks.isWorthOne()) dispatcher.loop.glance() else null
-        if (glance == null) return late.await(post(SOON, opcode, pin, write), SOON)
-        val request = post(glance, opcode, pin, write)
+        val standIn = glance ?: SOON
+        val request = post(standIn, opcode, pin, write)
+        if (glance == null) return late.await(request, standIn)
         dispatcher.loop.look(polled)
         looks.note(glance.isDone)
         return if (glance.isDone) finish(glance) else late.await(request, glance)

@@ -237,8 +237,8 @@ internal class SendSlots(
         val NOBODY: Any = Any()
 
         /**
-         * The waiter of a request whose poster is about to [attach] the real one. The end of the queue takes it out as it
-         * does with a waiter.
+         * The waiter of a request whose poster is about to [attach] the real one. The end of the queue takes it out as
+         * it does with a waiter.
          */
         val SOON: Any = Any()
 

@@ -16,6 +16,7 @@ import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.TimeoutCancellationException
+import kotlinx.coroutines.asContextElement
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.cancel
@@ -24,6 +25,7 @@ import kotlinx.coroutines.completeWith
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.launch
+import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
 import kotlinx.coroutines.yield
 import org.kverbs.WorkCompletionException
@@ -288,6 +290,29 @@ class LateSendSpec :
                     while (done.get() <= it) yield()
                 }
                 other.join()
+            }
+        }
+
+        test("should take an element for threads from the thread at the end of a withContext that sends") {
+            onPollingThread { ends ->
+                val name = ThreadLocal<String?>()
+                coroutineScope {
+                    val sender =
+                        launch {
+                            repeat(SENDS) {
+                                withContext(name.asContextElement("named")) {
+                                    ends.send()
+                                    name.get() shouldBe "named"
+                                }
+                                name.get() shouldBe null
+                            }
+                        }
+                    while (sender.isActive) {
+                        name.get() shouldBe null
+                        ends.receiveNext()
+                        yield()
+                    }
+                }
             }
         }
 
