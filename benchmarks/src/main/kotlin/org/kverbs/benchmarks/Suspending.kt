@@ -81,7 +81,7 @@ private fun report(
     cost: Cost,
     plain: Cost,
 ) = println(
-    "%-36s %8.1f %14.1f %8.2f %8.1f".format(
+    "%-36s %8.1f %14.1f %8.2f %8.2f".format(
         what,
         cost.nanos,
         1000 / cost.nanos,

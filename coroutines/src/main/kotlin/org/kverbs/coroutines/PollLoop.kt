@@ -34,7 +34,7 @@ internal class PollLoop(
     /** True while a coroutine runs that [tryRunHere] has resumed. */
     private var isRunningHere = false
 
-    /** The messages that came meanwhile, each behind the wait of its coroutine. */
+    /** The results that came meanwhile, each behind the wait of its coroutine. */
     private val later = ArrayDeque<Any>()
 
     /** The credits of the queues that keep some in this round. */
@@ -152,26 +152,26 @@ internal class PollLoop(
     }
 
     /**
-     * Resumes the coroutine of [wait] with a message, for the polling thread that takes the message's completion. If a
-     * coroutine runs that this has resumed, and looks for its own completion, the other one runs when it has suspended.
-     * False if another coroutine looks: its dispatcher decides when the other one runs.
+     * Resumes the coroutine of [wait] with its result, for the polling thread that takes the completion. If a coroutine
+     * runs that this has resumed, and looks for its own completion, the other one runs when it has suspended. False if
+     * another coroutine looks: its dispatcher decides when the other one runs.
      */
     fun tryRunHere(
         wait: PollingWait,
-        message: Received,
+        result: Any,
     ): Boolean {
         if (isRunningHere) {
             later.addLast(wait)
-            later.addLast(message)
+            later.addLast(result)
             return true
         }
         if (isLooking) return false
         isRunningHere = true
         try {
-            waking { wait.resumeWith(Result.success(message)) }
+            waking { wait.resumeWith(Result.success(result)) }
             while (later.isNotEmpty()) {
                 val next = later.removeFirst() as PollingWait
-                val its = later.removeFirst() as Received
+                val its = later.removeFirst()
                 waking { next.resumeWith(Result.success(its)) }
             }
         } finally {

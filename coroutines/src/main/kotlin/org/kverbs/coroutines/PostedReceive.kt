@@ -24,7 +24,8 @@ internal class PostedReceive(
     private val pin: RegisteredBuffer?,
     private val slots: ReceiveSlots,
     private val waits: PollingWaits? = null,
-) : LateDeferred<Received>() {
+) : LateDeferred<Received>(),
+    Awaited {
     /** The slot of its request; null if it joined the requests of cancelled receivers. Guarded by the slots' lock. */
     var slot: ReceiveSlot? = null
 
@@ -150,8 +151,10 @@ internal class PostedReceive(
     /** Has a waiter wait for the end. False if the receive has ended, or if somebody else waits. */
     fun tryAwait(waiter: Any): Boolean = STATE.compareAndSet(this, null, waiter)
 
-    /** Has a waiter wait no more, as its coroutine is cancelled. False if the end of the receive resumes it. */
-    fun leave(waiter: Any): Boolean {
+    override fun leave(wait: PollingWait): Boolean = leave(wait as Any)
+
+    /** Does the same for any waiter. */
+    private fun leave(waiter: Any): Boolean {
         while (true) {
             val now = state
             if (now is WholeReceive) return now.leave(waiter)

@@ -22,7 +22,7 @@ internal class ReceiveSide(
 ) : RequestSide(dispatcher, polled, capacity) {
     private val stage = ReceiveStage { pd.memoryRegion(it, AccessFlag.LOCAL_WRITE) }
     private val slots = ReceiveSlots(capacity, failures, stage)
-    private val waits = PollingWaits(dispatcher)
+    private val waits = PollingWaits(dispatcher, capacity)
 
     init {
         begin()

@@ -10,6 +10,7 @@ import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkRequestException
 import org.kverbs.attributes.AccessFlag
+import org.kverbs.coroutines.SendSlots.Companion.SOON
 import org.kverbs.dsl.Destination
 import org.kverbs.internal.WorkRequestArena
 import java.lang.foreign.ValueLayout.JAVA_LONG
@@ -32,6 +33,8 @@ internal class SendSide(
     private val onRoom: () -> Unit = {},
 ) : RequestSide(dispatcher, polled, capacity) {
     private val slots = SendSlots(capacity, failures)
+    private val late = LateSends(slots, PollingWaits(dispatcher, capacity), ::end)
+    private val looks = Looks()
 
     /** The free entries of the queue. */
     val credits = Credits(capacity, "room in the send queue", queuePair)
@@ -51,12 +54,6 @@ internal class SendSide(
     // Both are used under the lock.
     private val single = SendRequests()
     private val lists = ArrayDeque<SendRequests>()
-
-    /**
-     * Looks in a row that did not find their completion, up to [FEW]; from there on it also counts the requests until
-     * the next look. Used by the polling thread only.
-     */
-    private var misses = 0
 
     /**
      * 8 bytes for each slot, for the results of atomics and for other single numbers. Registered when it is first
@@ -90,7 +87,8 @@ internal class SendSide(
         // Only tail calls: a suspend function that goes on after a call allocates an object each time.
         val isPolling = dispatcher.isPolling
         if ((isPolling && kept.tryTake()) || credits.tryAcquire(1)) {
-            val glance = if (isPolling && isWorthALook()) dispatcher.loop.glance() else null
+            if (!isPolling) return startElsewhere(operation, local, pin, address, rkey, immediate, to, srq)
+            val glance = if (looks.isWorthOne()) dispatcher.loop.glance() else null
             return start(glance, operation, local, pin, address, rkey, immediate, to, srq)
         }
         return await(
@@ -111,16 +109,16 @@ internal class SendSide(
         to: Destination?,
         srq: Int,
     ): T {
-        if (glance == null) return startBlind(operation, local, pin, address, rkey, immediate, to, srq)
-        val request = post(glance, operation, local, pin, address, rkey, immediate, to, srq)
+        val standIn = glance ?: SOON
+        val request = post(standIn, operation, local, pin, address, rkey, immediate, to, srq)
+        if (glance == null) return late.await(request, standIn)
         dispatcher.loop.look(polled)
-        noteLook(glance.isDone)
-        return if (glance.isDone) finish(glance) else attach(request, glance)
+        looks.note(glance.isDone)
+        return if (glance.isDone) finish(glance) else late.await(request, glance)
     }
 
-    // Functions of their own, so that what a call runs that finds its completion stays small enough for the JIT to
-    // inline.
-    private suspend fun <T> startBlind(
+    // A function of its own, so that what a call runs that finds its completion stays small enough for the JIT to inline.
+    private suspend fun <T> startElsewhere(
         operation: SendOperation,
         local: MemorySlice?,
         pin: RegisteredBuffer?,
@@ -131,28 +129,11 @@ internal class SendSide(
         srq: Int,
     ): T = suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to, srq) }
 
-    private suspend fun <T> attach(
-        request: Int,
-        glance: Glance,
-    ): T = suspendCancellableCoroutine { if (!slots.attach(request, glance, it)) it.fail(checkNotNull(end())) }
-
-    /** True unless requests of this queue take longer than a look; then true once in a while. */
-    private fun isWorthALook(): Boolean {
-        if (misses < FEW) return true
-        if (++misses < FEW + SELDOM) return false
-        misses = FEW
-        return true
-    }
-
-    private fun noteLook(found: Boolean) {
-        misses = if (found) 0 else misses + 1
-    }
-
     /** Looks for the completion of a request that [waiter] has just posted, if this is the polling thread. */
     private fun look(waiter: CancellableContinuation<*>) {
-        if (!dispatcher.isPolling || dispatcher.loop.glance() == null || !isWorthALook()) return
+        if (!dispatcher.isPolling || dispatcher.loop.glance() == null || !looks.isWorthOne()) return
         dispatcher.loop.look(polled)
-        noteLook(waiter.isCompleted)
+        looks.note(waiter.isCompleted)
     }
 
     /** Returns from a request that has completed before its caller suspended. Throws if the caller is cancelled. */
@@ -185,6 +166,12 @@ internal class SendSide(
         opcode: Int,
         pin: RegisteredBuffer?,
         write: (SendRequests, Long) -> Unit,
+    ): Unit = if (credits.tryAcquire(1)) awaitPosted(opcode, pin, write) else awaitLater(opcode, pin, write)
+
+    private suspend fun awaitLater(
+        opcode: Int,
+        pin: RegisteredBuffer?,
+        write: (SendRequests, Long) -> Unit,
     ) {
         acquire(1)
         awaitPosted(opcode, pin, write)
@@ -200,11 +187,22 @@ internal class SendSide(
         opcode: Int,
         pin: RegisteredBuffer?,
         write: (SendRequests, Long) -> Unit,
-    ): Unit =
-        suspendCancellableCoroutine {
-            post(it, opcode, pin, write)
-            look(it)
-        }
+    ) {
+        if (!dispatcher.isPolling) return postElsewhere(opcode, pin, write)
+        val glance = if (looks.isWorthOne()) dispatcher.loop.glance() else null
+        val standIn = glance ?: SOON
+        val request = post(standIn, opcode, pin, write)
+        if (glance == null) return late.await(request, standIn)
+        dispatcher.loop.look(polled)
+        looks.note(glance.isDone)
+        return if (glance.isDone) finish(glance) else late.await(request, glance)
+    }
+
+    private suspend fun postElsewhere(
+        opcode: Int,
+        pin: RegisteredBuffer?,
+        write: (SendRequests, Long) -> Unit,
+    ): Unit = suspendCancellableCoroutine { post(it, opcode, pin, write) }
 
     /** Posts an atomic, or a read of 8 bytes, suspends until it has completed, and returns its result. */
     suspend fun awaitResult(
@@ -389,12 +387,7 @@ internal class SendSide(
     }
 
     override fun release() {
+        late.close()
         locked { results.also { results = null } }?.close()
-    }
-
-    private companion object {
-        /** After so many looks without success a queue is looked at once in [SELDOM] requests. */
-        const val FEW = 16
-        const val SELDOM = 64
     }
 }

@@ -19,7 +19,7 @@ import kotlin.coroutines.resume
 internal class SendSlots(
     capacity: Int,
     private val failures: Failures,
-) {
+) : Awaited {
     private val mask = count(capacity) - 1
 
     /** The waiter of a request that no caller waits for, but that pins something. */
@@ -27,7 +27,10 @@ internal class SendSlots(
         val pin: Any,
     )
 
-    /** A continuation, an [AtomicWaiter], a [Glance], [NOBODY] or a [Kept]; null if no request is under way. */
+    /**
+     * A continuation, a [PollingWait], an [AtomicWaiter], a [Glance], [SOON], [NOBODY] or a [Kept]; null if no request
+     * is under way.
+     */
     private val waiters = AtomicReferenceArray<Any>(mask + 1)
 
     /**
@@ -123,14 +126,17 @@ internal class SendSlots(
     }
 
     /**
-     * Lets [waiter] wait in place of [glance] for a request that has not completed. False if the wait has ended because
-     * the queue has. Only the polling thread calls this.
+     * Lets [waiter] wait in place of [standIn], a [Glance] or [SOON], for a request that has not completed. False if
+     * the wait has ended because the queue has. Only the polling thread calls this.
      */
     fun attach(
         number: Int,
-        glance: Glance,
+        standIn: Any,
         waiter: Any,
-    ): Boolean = waiters.compareAndSet(number and mask, glance, waiter)
+    ): Boolean = waiters.compareAndSet(number and mask, standIn, waiter)
+
+    /** Has a coroutine wait no more. Its request goes on, and keeps its buffers until it has completed. */
+    override fun leave(wait: PollingWait): Boolean = waiters.compareAndSet(wait.request and mask, wait, NOBODY)
 
     /**
      * Returns the failure of a request. In a batch the first failure has flushed the other requests, and is the one to
@@ -170,7 +176,10 @@ internal class SendSlots(
         waiter: Any,
         failure: Throwable?,
     ) {
-        if (waiter is CancellableContinuation<*>) {
+        if (waiter is PollingWait) {
+            // Without a failure this is the polling thread, which takes the completion.
+            if (failure == null) waiter.resumeHere(Unit) else waiter.fail(failure)
+        } else if (waiter is CancellableContinuation<*>) {
             resumeUnit(waiter as CancellableContinuation<Unit>, failure)
         } else if (waiter is AtomicWaiter) {
             waiter.resume(failure)
@@ -226,6 +235,12 @@ internal class SendSlots(
     companion object {
         /** The waiter of a request that no caller waits for. */
         val NOBODY: Any = Any()
+
+        /**
+         * The waiter of a request whose poster is about to [attach] the real one. The end of the queue takes it out as
+         * it does with a waiter.
+         */
+        val SOON: Any = Any()
 
         /** Returns the number of slots for a capacity. */
         fun count(capacity: Int): Int = Integer.highestOneBit(maxOf(capacity, 2) * 2 - 1)
