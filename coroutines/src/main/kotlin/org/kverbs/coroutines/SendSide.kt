@@ -117,7 +117,8 @@ internal class SendSide(
         return if (glance.isDone) finish(glance) else late.await(request, glance)
     }
 
-    // A function of its own, so that what a call runs that finds its completion stays small enough for the JIT to inline.
+    // A function of its own, so that what a call runs that finds its completion stays small enough for the JIT to
+    // inline.
     private suspend fun <T> startElsewhere(
         operation: SendOperation,
         local: MemorySlice?,
