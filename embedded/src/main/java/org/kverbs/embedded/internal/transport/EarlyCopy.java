@@ -34,6 +34,8 @@ final class EarlyCopy extends LongCopy {
     private boolean isOngoing;
     /** True if the packet that comes next has had its copy, or its attempt at one. */
     private boolean isTried;
+    /** True if the last copy that began found its memory. */
+    private boolean isFound;
     /** True if the bytes are in place for the packet that comes next. */
     private boolean isPlaced;
     /** True if the queue pair was reset or failed since the copy was queued. */
@@ -71,9 +73,9 @@ final class EarlyCopy extends LongCopy {
         forget();
     }
 
-    /** Tells whether what the next packet is about was copied. */
-    boolean isPlaced() {
-        return isPlaced;
+    /** Tells whether the next packet is about one step: it was copied, or a verb has spoiled the copy. */
+    boolean isStep() {
+        return isTried && isFound;
     }
 
     /**
@@ -96,7 +98,8 @@ final class EarlyCopy extends LongCopy {
     protected boolean begin() {
         SendQueue sends = qp.sends;
         boolean sending = !isStale && qp.maySend() && sends.cursor() < sends.size();
-        return sending && find(sends.get(sends.cursor()));
+        isFound = sending && find(sends.get(sends.cursor()));
+        return isFound;
     }
 
     @Override

@@ -298,7 +298,7 @@ final class Requester {
         qp.address(packet);
         int covered;
         if (wqe.isRead()) {
-            covered = packets.read(wqe, room, isLong(wqe) && early.isPlaced());
+            covered = packets.read(wqe, room, isLong(wqe) && early.isStep());
         } else if (wqe.isAtomic()) {
             covered = packets.atomic(wqe);
         } else if (wqe.isAtomicWrite()) {
