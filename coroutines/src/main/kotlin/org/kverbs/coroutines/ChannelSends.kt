@@ -1,7 +1,6 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
-import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.MemorySlice
 import org.kverbs.attributes.AccessFlag
 import java.lang.foreign.MemorySegment
@@ -89,7 +88,7 @@ internal class ChannelSends(
             link.lend(buffer, body, local).use { lent ->
                 window.credits.holding { spend ->
                     room.acquire(1)
-                    suspendCancellableCoroutine { announce(it, lent) { spendRoom().also { spend() } } }
+                    suspendToPost { announce(it, lent) { spendRoom().also { spend() } } }
                 }
             }
         }

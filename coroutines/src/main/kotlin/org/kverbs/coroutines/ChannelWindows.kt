@@ -1,7 +1,6 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
-import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.MemorySlice
 import org.kverbs.MemoryWindow
 import org.kverbs.QueuePair
@@ -80,7 +79,7 @@ internal class ChannelWindows(
         var isPosted = false
         try {
             credits.acquire(1)
-            return suspendCancellableCoroutine { continuation ->
+            return suspendToPost { continuation ->
                 val bound = reserve(memory, gone)
                 begun(bound)
                 try {

@@ -2,7 +2,6 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.Deferred
-import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.MemorySlice
 import org.kverbs.ProtectionDomain
 import org.kverbs.WorkCompletion
@@ -39,7 +38,7 @@ internal class ReceiveSide(
         checkCapacity()
         pin?.pin()
         try {
-            val message = suspendCancellableCoroutine { join(it, memory.length()) }
+            val message = suspendToPost { join(it, memory.length()) }
             return slots.memory.take(message, memory)
         } finally {
             pin?.unpin()

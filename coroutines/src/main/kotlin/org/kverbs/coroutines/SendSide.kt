@@ -2,7 +2,6 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.ensureActive
-import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
 import org.kverbs.QueuePair
@@ -128,7 +127,7 @@ internal class SendSide(
         immediate: Int,
         to: Destination?,
         srq: Int,
-    ): T = suspendCancellableCoroutine { post(it, operation, local, pin, address, rkey, immediate, to, srq) }
+    ): T = suspendToPost { post(it, operation, local, pin, address, rkey, immediate, to, srq) }
 
     /** Looks for the completion of a request that [waiter] has just posted, if this is the polling thread. */
     private fun look(waiter: CancellableContinuation<*>) {
@@ -203,7 +202,7 @@ internal class SendSide(
         opcode: Int,
         pin: RegisteredBuffer?,
         write: (SendRequests, Long) -> Unit,
-    ): Unit = suspendCancellableCoroutine { post(it, opcode, pin, write) }
+    ): Unit = suspendToPost { post(it, opcode, pin, write) }
 
     /** Posts an atomic, or a read of 8 bytes, suspends until it has completed, and returns its result. */
     suspend fun awaitResult(
@@ -212,7 +211,7 @@ internal class SendSide(
     ): Long {
         val memory = results ?: registerResults()
         acquire(1)
-        return suspendCancellableCoroutine { continuation ->
+        return suspendToPost { continuation ->
             post(AtomicWaiter(continuation, memory.memory()), opcode, null) { requests, id ->
                 write(requests, id)
                 requests.into(memory.slice(resultAt(id), 8))
@@ -310,7 +309,7 @@ internal class SendSide(
             write(list)
             if (list.size() == 0) return
             acquire(list.size())
-            suspendCancellableCoroutine<Unit> {
+            suspendToPost<Unit> {
                 postAll(list, it)
                 look(it)
             }

@@ -2,6 +2,7 @@ package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellableContinuation
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.suspendCancellableCoroutine
 import kotlin.coroutines.resumeWithException
 
 /**
@@ -50,3 +51,17 @@ internal fun <T> CompletableDeferred<T>.wake(value: T): Boolean {
     waking { isTaken = complete(value) }
     return isTaken
 }
+
+/**
+ * Suspends as suspendCancellableCoroutine does, also for a [block] that throws, as a post that is refused does. The
+ * other function leaves the continuation at the job of the coroutine then, for as long as the coroutine goes on.
+ */
+internal suspend inline fun <T> suspendToPost(crossinline block: (CancellableContinuation<T>) -> Unit): T =
+    suspendCancellableCoroutine {
+        try {
+            block(it)
+        } catch (e: Throwable) {
+            it.cancel(e) // takes it from the job; changes nothing if the end of the queue has resumed it already
+            throw e
+        }
+    }
