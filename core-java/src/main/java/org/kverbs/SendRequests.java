@@ -242,7 +242,11 @@ public final class SendRequests {
         return sendSegmented(workRequestId, MemorySegment.ofArray(header), segmentSize);
     }
 
-    /** Begins a write to the start of a peer's memory (IBV_WR_RDMA_WRITE); RC and UC. */
+    /**
+     * Begins a write to the start of a peer's memory (IBV_WR_RDMA_WRITE); RC and UC. The buffers alone decide how many
+     * bytes it writes: a list compares them with no {@linkplain RemoteMemory#length length}, which {@link
+     * QueuePair#postWrite} does. So it is with the other operations of a list that take a {@code RemoteMemory}.
+     */
     public SendRequests write(long workRequestId, RemoteMemory to) {
         return write(workRequestId, to.address(), to.rkey());
     }

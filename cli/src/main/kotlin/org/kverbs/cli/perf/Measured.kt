@@ -27,13 +27,17 @@ internal class Measured(
     /** The nanoseconds from the start to the end. */
     val elapsed get() = maxOf(ended - began, 1)
 
-    /** Starts the clock; about [expected] messages will follow. */
+    /**
+     * Starts the clock; about [expected] messages will follow, of which [underWay] can complete at one moment, after a
+     * longer time in which the device worked for them. So a part of the row has many more messages.
+     */
     fun begin(
         now: Long,
         expected: Long,
+        underWay: Long,
     ) {
         began = now
-        spacing = maxOf(expected / PARTS, 1)
+        spacing = maxOf(expected / PARTS, BURSTS * underWay)
         nextMark = spacing
     }
 
@@ -95,6 +99,7 @@ internal class Measured(
 
     companion object {
         private const val PARTS = 20
+        private const val BURSTS = 8
         private const val MARKS = 1024
         private const val DIGITS = 3
         private const val SECOND = 1e9

@@ -119,7 +119,8 @@ internal class PolledPerfEnd(
     ) {
         val now = System.nanoTime()
         round.begin(now)
-        measured.begin(now, round.iterations.toLong() * options.queuePairs)
+        val queuePairs = options.queuePairs.toLong()
+        measured.begin(now, round.iterations * queuePairs, options.depth * queuePairs)
         when {
             !options.test.isLatency -> stream(round, measured, counts)
             !options.test.isPingPong -> if (round.leads) oneByOne(round, measured)

@@ -65,7 +65,8 @@ internal class SuspendingPerfEnd(
     ) = dispatcher.run {
         val now = System.nanoTime()
         round.begin(now)
-        measured.begin(now, round.iterations.toLong() * options.queuePairs)
+        val queuePairs = options.queuePairs.toLong()
+        measured.begin(now, round.iterations * queuePairs, options.depth * queuePairs)
         val watch = launch(Dispatchers.Default) { watch() }
         when {
             !options.test.isLatency -> stream(round, measured, counts)
