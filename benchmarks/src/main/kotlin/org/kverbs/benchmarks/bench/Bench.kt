@@ -92,8 +92,4 @@ internal class Bench(
         option: String,
         reason: String,
     ): Nothing = throw UsageError("invalid value for $option: $reason").also { it.context = currentContext }
-
-    private companion object {
-        val OF_A_DEVICE = setOf("kverbs-device", "perftest")
-    }
 }

@@ -64,6 +64,9 @@ internal val CONTENDERS: List<Contender> =
         Perftest(::noDevice) { hardware().first().name() },
     )
 
+/** The names of those that need an RDMA device. */
+internal val OF_A_DEVICE = setOf("kverbs-device", "disni", "perftest")
+
 private fun embedded() = Device.list().filter { isEmbedded(it) }.let { (near, far) -> VerbsExchange(near, far) }
 
 private fun hardware() = Device.list().filterNot { isEmbedded(it) }
