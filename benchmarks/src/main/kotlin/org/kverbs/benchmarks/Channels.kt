@@ -10,6 +10,7 @@ import org.kverbs.SendRequests
 import org.kverbs.WorkCompletions
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.ConnectOptions
+import org.kverbs.benchmarks.bench.Turns
 import org.kverbs.coroutines.WaitStrategy
 import org.kverbs.coroutines.bufferPool
 import org.kverbs.coroutines.completionDispatcher
@@ -129,6 +130,7 @@ private class RawWrites(
     private val qp = near.protectionDomain().qp(RC) { cq(cq) }.queuePair
     private val batch = WorkCompletions(AT_ONCE)
     private val requests = List(AT_ONCE) { SendRequests() }
+    private val turns = Turns()
     private val local: MemoryRegion
     private val remote: MemoryRegion
 
@@ -166,7 +168,7 @@ private class RawWrites(
             val count = cq.poll(batch)
             repeat(count) { batch[it].orThrow() }
             done += count
-            if (count == 0) Thread.onSpinWait()
+            if (count == 0) turns.pause() else turns.reset()
         }
     }
 }

@@ -115,11 +115,29 @@ public fun <V : Verbs> CompletionDispatcher.qp(
             room?.giveBack(sendCount + receiveCount)
             throw e
         }
+    return try {
+        val queue =
+            requireNotNull(room) {
+                "the block sets completion queues: leave out cq, sendCq and recvCq, as the dispatcher supplies " +
+                    "the queue"
+            }
+        asyncQueuePair(typed, pd, srq, queue, sendCount, receiveCount)
+    } catch (e: RuntimeException) {
+        closeAll(typed.queuePair, cause = e)
+        throw e
+    }
+}
+
+/** Takes the completions of a new queue pair. */
+private fun <V : Verbs> CompletionDispatcher.asyncQueuePair(
+    typed: TypedQueuePair<V>,
+    pd: ProtectionDomain,
+    srq: AsyncReceiveQueue?,
+    queue: PolledQueue,
+    sendCount: Int,
+    receiveCount: Int,
+): AsyncQueuePair<V> {
     val qp = typed.queuePair
-    val queue =
-        requireNotNull(room) {
-            "the block sets completion queues: leave out cq, sendCq and recvCq, as the dispatcher supplies the queue"
-        }
     val failures = Failures(this)
     val sends = SendSide(qp, this, queue, sendCount, failures)
     val receives =
@@ -129,8 +147,7 @@ public fun <V : Verbs> CompletionDispatcher.qp(
         // All waits end before any completion is dropped: one of those can hold the cause for the waits behind it.
         sends.fail(closed)
         if (srq == null) receives.fail(closed)
-        sends.end(closed)
-        if (srq == null) receives.end(closed)
+        closeAll({ sends.end(closed) }, { if (srq == null) receives.end(closed) })
     }
     return AsyncQueuePair(typed, sends, receives, sharesReceives = srq != null)
 }

@@ -79,11 +79,13 @@ internal class ChannelQueuePair(
     fun end(closed: Throwable) {
         // All waits end before any completion is dropped, which can hold the cause for the waits behind it.
         listOfNotNull(messages, controls, oneSided, windows, async.receives).forEach { it.fail(closed) }
-        messages.end(closed)
-        controls.end(closed)
-        oneSided.end(closed)
-        windows?.end(closed)
-        async.receives.end(closed)
+        closeAll(
+            { messages.end(closed) },
+            { controls.end(closed) },
+            { oneSided.end(closed) },
+            { windows?.end(closed) },
+            { async.receives.end(closed) },
+        )
     }
 
     companion object {

@@ -255,13 +255,13 @@ internal class PollLoop(
     /**
      * Lets the processor pause, and once in a while offers it to another thread. What this thread polls for can be the
      * work of a thread that waits for this processor, such as the polling thread of a peer in the same process. Without
-     * the offer it waits for the end of a time slice: milliseconds for each message. A virtual thread makes no offer,
-     * as JDK 25 can run those that yield again and again alone.
+     * the offer it waits for the end of a time slice: milliseconds for each message. A virtual thread has no time
+     * slices, and sleeps for a moment: JDK 25 can run those that yield again and again alone.
      */
     private fun spin() {
-        if (++spins < ROUNDS_UNTIL_OFFER || Thread.currentThread().isVirtual) return Thread.onSpinWait()
+        if (++spins < ROUNDS_UNTIL_OFFER) return Thread.onSpinWait()
         spins = 0
-        Thread.yield()
+        if (Thread.currentThread().isVirtual) LockSupport.parkNanos(1) else Thread.yield()
     }
 
     /** Asks the strategy. A strategy that throws is replaced. */

@@ -198,8 +198,13 @@ internal class SendSlots(
         waiter: Any,
     ) {
         val pin = (if (waiter is Kept) waiter.pin else pins[slot]) ?: return
-        if (pin is RegisteredBuffer) pin.unpin() else (pin as List<*>).forEach { (it as RegisteredBuffer).unpin() }
         pins[slot] = null
+        // The last unpin can close a region, which the device can refuse. The waiter is resumed all the same.
+        if (pin is RegisteredBuffer) {
+            waking { pin.unpin() }
+        } else {
+            (pin as List<*>).forEach { waking { (it as RegisteredBuffer).unpin() } }
+        }
     }
 
     /** Ends all waits with [cause], as no completion comes any more. */

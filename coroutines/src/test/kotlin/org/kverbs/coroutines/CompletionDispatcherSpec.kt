@@ -1,11 +1,15 @@
 package org.kverbs.coroutines
 
+import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.withTimeout
+import org.kverbs.dsl.RC
+import org.kverbs.dsl.completionQueue
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit.SECONDS
 import java.util.concurrent.atomic.AtomicBoolean
@@ -14,6 +18,15 @@ import kotlin.time.Duration.Companion.seconds
 
 class CompletionDispatcherSpec :
     FunSpec({
+        test("should refuse a queue pair whose block sets a completion queue, and say that it must not") {
+            TwoEnds().use { ends ->
+                val own = ends.device.completionQueue { entries(16) }
+                shouldThrow<IllegalArgumentException> {
+                    ends.client.dispatcher.qp(ends.client.pd, RC) { cq(own) }
+                }.message shouldContain "leave out cq"
+            }
+        }
+
         test("should free the entries of a closed queue pair although nothing completes any more") {
             val sleeps = CompletableFuture<Unit>()
             val strategy =

@@ -22,6 +22,7 @@ open class OnePostedReceive {
     private val receive = PostedReceive(Completions.memory, pin, slots)
     private val slot = checkNotNull(slots.put(receive))
     private val polling = Any()
+    private val leaving = Any()
 
     protected suspend fun awaitIt(): Long =
         try {
@@ -33,19 +34,24 @@ open class OnePostedReceive {
     /** One thread at a time takes completions. */
     protected fun deliver(): Unit = synchronized(polling) { slots.complete(slot.index, Completions.all[0]) }
 
-    protected fun cancelIt(): Unit = receive.cancel(CancellationException(CANCELLED))
+    /**
+     * If a message comes meanwhile, it is back for the next receive when the cancellation has returned, which can be
+     * after the return of the thread that takes the completion. So no [takeLeft] runs beside it.
+     */
+    protected fun cancelIt(): Unit = synchronized(leaving) { receive.cancel(CancellationException(CANCELLED)) }
 
     /** Has a [WholeReceive] take its place. */
     protected fun look(): String =
         receive.invokeOnCompletion { }.let { if (receive.isCancelled) CANCELLED else "${receive.isCompleted}" }
 
     /** Receives as the next receive of the queue does; true if it gets the message that the first one has left. */
-    protected fun takeLeft(): Boolean {
-        val next = PostedReceive(Completions.memory, null, slots)
-        slots.tryJoin(next, 1)
-        next.cancel() // it can have joined the request of the first one, whose message has yet to come
-        return !next.isCancelled
-    }
+    protected fun takeLeft(): Boolean =
+        synchronized(leaving) {
+            val next = PostedReceive(Completions.memory, null, slots)
+            slots.tryJoin(next, 1)
+            next.cancel() // it can have joined the request of the first one, whose message has yet to come
+            !next.isCancelled
+        }
 }
 
 /** The class that Lincheck creates many times and runs with several threads. */

@@ -7,17 +7,20 @@ import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.longs.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.withContext
 import org.kverbs.coroutines.WaitStrategy.Companion.EVENT
 import org.kverbs.coroutines.WaitStrategy.Companion.SPIN
 import org.kverbs.dsl.get
+import org.kverbs.dsl.openDevice
 import java.lang.management.ManagementFactory
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.hours
 import kotlin.time.Duration.Companion.microseconds
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
+import java.time.Duration as JavaDuration
 
 class WaitStrategySpec :
     FunSpec({
@@ -37,6 +40,30 @@ class WaitStrategySpec :
             WaitStrategy.adaptive(2).idle(1..4) shouldContainExactly listOf(SPIN, SPIN, EVENT, EVENT)
             WaitStrategy.adaptive(0).idle(1) shouldBe EVENT
             WaitStrategy.adaptive(2000).idle(Int.MAX_VALUE) shouldBe EVENT
+        }
+
+        test("should let virtual threads run while as many as there are processors poll all the time") {
+            openDevice("embedded0").use { device ->
+                val ends = List(Runtime.getRuntime().availableProcessors() + 1) { CompletableDeferred<Unit>() }
+                val pollers =
+                    ends.map { end ->
+                        val dispatcher =
+                            device.completionDispatcher {
+                                callerPolls().also {
+                                    strategy(
+                                        WaitStrategy.busy(),
+                                    )
+                                }
+                            }
+                        Thread.startVirtualThread { dispatcher.run { end.await() } }
+                    }
+                Thread.startVirtualThread { ends.forEach { it.complete(Unit) } }
+                try {
+                    pollers.map { it.join(JavaDuration.ofSeconds(20)) } shouldContainExactly pollers.map { true }
+                } finally {
+                    ends.forEach { it.complete(Unit) }
+                }
+            }
         }
 
         test("should sleep twice as long each time in back-off mode, up to the longest") {

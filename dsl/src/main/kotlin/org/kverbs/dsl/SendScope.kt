@@ -41,7 +41,9 @@ public value class SendScope<out V : Verbs>
         public fun <R : FenceVerbs> SendRequest<R>.fence(): SendRequest<R> = also { arena().fence(it.ticket) }
 
         /**
-         * Adds a second or further buffer to the request; the device gathers or fills the buffers in order.
+         * Adds a second or further buffer to the request; the device gathers or fills the buffers in order. In a write
+         * or read the peer's memory goes on behind that of the buffers before. It is not compared with the length of
+         * the `RemoteMemory`, as that of the first buffer is: only the peer's device checks that its region has room.
          *
          * @throws IllegalStateException if the block has begun another request since, or if the request is of another
          *   post: call it before the next operation

@@ -38,6 +38,18 @@ class MeasuredSpec :
             bursts(200).peak() shouldBeLessThan 1.2 * AVERAGE
         }
 
+        test("should take no shorter parts for a test that has many more messages than were expected") {
+            val measured = Measured(false)
+            measured.begin(0, 1, 1)
+            var now = 0L
+            for (done in 1..100_000L) {
+                now += if (done / 200 % 2 == 0L) 5_000L else 15_000L // fast and slow by turns
+                measured.done(done, now)
+            }
+            measured.end(now)
+            measured.peak() shouldBeLessThan 1.1e5
+        }
+
         test("should find the part in which the device was faster") {
             val peak = bursts(200) { if (it in 100..120) BURST_NANOS / 4 else BURST_NANOS }.peak()
             peak shouldBeGreaterThan 2 * AVERAGE

@@ -88,9 +88,12 @@ internal class Discovery(
                     }
                 }
             val end = stop?.invokeOnCompletion { workers.forEach(Job::cancel) }
-            workers.forEach(Job::start)
-            workers.joinAll()
-            end?.dispose()
+            try {
+                workers.forEach(Job::start)
+                workers.joinAll()
+            } finally {
+                end?.dispose() // or else a program's long-lived job keeps a discovery that failed
+            }
         }
 
     private fun ask(question: suspend () -> Unit) {

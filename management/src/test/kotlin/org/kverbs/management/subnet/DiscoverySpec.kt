@@ -1,5 +1,6 @@
 package org.kverbs.management.subnet
 
+import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldBeEmpty
@@ -7,6 +8,7 @@ import io.kotest.matchers.collections.shouldContain
 import io.kotest.matchers.ints.shouldBeInRange
 import io.kotest.matchers.shouldBe
 import kotlinx.coroutines.Job
+import kotlinx.coroutines.delay
 import org.kverbs.management.fabric.Fabric
 import org.kverbs.management.fabric.fabric
 import org.kverbs.management.simulation.simulatedFabric
@@ -14,6 +16,7 @@ import org.kverbs.management.simulation.test
 import org.kverbs.management.transport.Ibsim
 import org.kverbs.management.transport.IbsimTransport
 import org.kverbs.management.transport.ibnetdiscover
+import java.lang.ref.WeakReference
 
 /** Compares a discovery with the three forms of ibnetdiscover's output. */
 private suspend fun compare(
@@ -42,6 +45,18 @@ private suspend fun compare(
             progress.map { it.nodes } shouldBe (1..subnet.nodes.size).toList()
         }
     }
+}
+
+/** Discovers a fabric, which fails. Returns what the discovery held. */
+private suspend fun fail(
+    fabric: Fabric,
+    stop: Job,
+): WeakReference<Any> {
+    val held = Any()
+    shouldThrow<IllegalStateException> {
+        fabric.discover(DEFAULT_MAX_NODES, DEFAULT_MAX_PORTS, stop) { check(it.nodes < 3) { "planted, with $held" } }
+    }
+    return WeakReference(held)
 }
 
 class DiscoverySpec :
@@ -84,6 +99,21 @@ class DiscoverySpec :
                         }
                         subnet.problems.map { it.kind } shouldContain SubnetProblemKind.STOPPED
                     }
+                }
+            }
+        }
+
+        test("should leave nothing at the job that can stop it when it fails") {
+            simulatedFabric { hosts(4) }.test { simulation ->
+                simulation.fabric("H-1").use { fabric ->
+                    val stop = Job()
+                    val failed = fail(fabric, stop)
+                    repeat(100) {
+                        System.gc()
+                        if (failed.get() != null) delay(20)
+                    }
+                    failed.get() shouldBe null
+                    stop.isActive shouldBe true
                 }
             }
         }

@@ -62,12 +62,25 @@ public final class LongCopies {
         }
         for (LongCopy copy = waiting.poll(); copy != null; copy = waiting.poll()) {
             engine.pause();
-            copy.end(copy.begin() && make(copy));
-            engine.settle();
-            copy.forget();
+            makeOne(copy);
         }
         isLeft = false;
         return true;
+    }
+
+    /** Whatever is thrown on the way, such as a stack overflow, the copy ends: else its owner would wait for ever. */
+    private void makeOne(LongCopy copy) {
+        boolean done = false;
+        try {
+            done = copy.begin() && make(copy);
+        } finally {
+            copy.end(done);
+        }
+        try {
+            engine.settle();
+        } finally {
+            copy.forget();
+        }
     }
 
     private boolean make(LongCopy copy) {
