@@ -22,6 +22,7 @@ internal object Processors {
             .split(',')
             .filter { it.isNotEmpty() }
             .map { it.toInt() }
+            .also { require(it.size != 1) { "cpus=${it.single()}: give two processors, as in cpus=0,1" } }
     private val setAffinity: MethodHandle by lazy {
         val linker = Linker.nativeLinker()
         val function = linker.defaultLookup().find("sched_setaffinity").orElseThrow()

@@ -42,7 +42,7 @@ internal class PollLoop(
     private var unacked = 0
     private var empty = 0
 
-    /** Rounds without success since the last offer of the processor: see [spin]. */
+    /** Rounds without a completion since the last [offer] of the processor. */
     private var spins = 0
 
     // Only the polling thread writes these.
@@ -104,7 +104,9 @@ internal class PollLoop(
         turnsBegan = 0
         if (mustEnd) mustEnd = false // no fence in a round that nobody asked to end
         val tasks = runTasks()
-        return tasks + pollAll()
+        val completions = pollAll()
+        if (completions > 0) spins = 0
+        return tasks + completions
     }
 
     /**
@@ -241,7 +243,7 @@ internal class PollLoop(
     fun turn() {
         if (round() > 0) {
             empty = 0
-            spins = 0
+            offer() // a coroutine that waits by yield() makes each round one with a task
             return
         }
         if (empty < Int.MAX_VALUE) empty++
@@ -252,16 +254,22 @@ internal class PollLoop(
         }
     }
 
-    /**
-     * Lets the processor pause, and once in a while offers it to another thread. What this thread polls for can be the
-     * work of a thread that waits for this processor, such as the polling thread of a peer in the same process. Without
-     * the offer it waits for the end of a time slice: milliseconds for each message. A virtual thread has no time
-     * slices, and sleeps for a moment: JDK 25 can run those that yield again and again alone.
-     */
+    /** Lets the processor pause. */
     private fun spin() {
-        if (++spins < ROUNDS_UNTIL_OFFER) return Thread.onSpinWait()
+        if (!offer()) Thread.onSpinWait()
+    }
+
+    /**
+     * Offers the processor to another thread, once in many rounds that took no completion. What this thread polls for
+     * can be the work of a thread that waits for this processor, such as the polling thread of a peer in the same
+     * process. Without the offer it waits for the end of a time slice: milliseconds for each message. A virtual thread
+     * has no time slices, and sleeps for a moment: JDK 25 can run those that yield again and again alone.
+     */
+    private fun offer(): Boolean {
+        if (++spins < ROUNDS_UNTIL_OFFER) return false
         spins = 0
         if (Thread.currentThread().isVirtual) LockSupport.parkNanos(1) else Thread.yield()
+        return true
     }
 
     /** Asks the strategy. A strategy that throws is replaced. */

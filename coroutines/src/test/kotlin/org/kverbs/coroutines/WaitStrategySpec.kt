@@ -7,9 +7,10 @@ import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.longs.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
-import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.Job
 import kotlinx.coroutines.withContext
+import kotlinx.coroutines.yield
 import org.kverbs.coroutines.WaitStrategy.Companion.EVENT
 import org.kverbs.coroutines.WaitStrategy.Companion.SPIN
 import org.kverbs.dsl.get
@@ -42,26 +43,28 @@ class WaitStrategySpec :
             WaitStrategy.adaptive(2000).idle(Int.MAX_VALUE) shouldBe EVENT
         }
 
-        test("should let virtual threads run while as many as there are processors poll all the time") {
-            openDevice("embedded0").use { device ->
-                val ends = List(Runtime.getRuntime().availableProcessors() + 1) { CompletableDeferred<Unit>() }
-                val pollers =
-                    ends.map { end ->
-                        val dispatcher =
-                            device.completionDispatcher {
-                                callerPolls().also {
-                                    strategy(
-                                        WaitStrategy.busy(),
-                                    )
+        for ((what, wait) in mapOf<String, suspend (Job) -> Unit>(
+            "poll all the time" to { it.join() },
+            "poll for a coroutine that waits by yield()" to { while (it.isActive) yield() },
+        )) {
+            test("should let virtual threads run while as many as there are processors $what") {
+                openDevice("embedded0").use { device ->
+                    val end = Job()
+                    val pollers =
+                        List(Runtime.getRuntime().availableProcessors() + 1) {
+                            val dispatcher =
+                                device.completionDispatcher {
+                                    callerPolls()
+                                    strategy(WaitStrategy.busy())
                                 }
-                            }
-                        Thread.startVirtualThread { dispatcher.run { end.await() } }
+                            Thread.startVirtualThread { dispatcher.run { wait(end) } }
+                        }
+                    Thread.startVirtualThread { end.complete() }
+                    try {
+                        pollers.map { it.join(JavaDuration.ofSeconds(20)) } shouldContainExactly pollers.map { true }
+                    } finally {
+                        end.complete()
                     }
-                Thread.startVirtualThread { ends.forEach { it.complete(Unit) } }
-                try {
-                    pollers.map { it.join(JavaDuration.ofSeconds(20)) } shouldContainExactly pollers.map { true }
-                } finally {
-                    ends.forEach { it.complete(Unit) }
                 }
             }
         }

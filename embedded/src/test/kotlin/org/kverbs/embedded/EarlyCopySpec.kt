@@ -2,8 +2,6 @@ package org.kverbs.embedded
 
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
-import io.kotest.matchers.ints.shouldBeGreaterThan
-import io.kotest.matchers.longs.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import org.kverbs.MemoryRegion
 import org.kverbs.QueuePair
@@ -145,32 +143,13 @@ class EarlyCopySpec :
     FunSpec({
         timeout = 7_200_000 // for the long run
         invocationTimeout = timeout
-        val nanos = TimeUnit.SECONDS.toNanos(System.getProperty("storm.seconds", "4").toLong())
-        val seed = System.getProperty("storm.seed")?.toLong() ?: System.nanoTime()
 
         for (isSend in listOf(false, true)) {
             val kind = if (isSend) "sends" else "writes"
-            test("should touch no memory without a right to it, nor lose a byte, in a storm of $kind ($seed)") {
+            test("should touch no memory without a right to it, nor lose a byte, in a storm of $kind ($STORM_SEED)") {
                 EmbeddedFabric.realTime(1).use { fabric ->
-                    val workers = List(2) { Worker(fabric, seed + it) }
-                    val pool = Executors.newFixedThreadPool(workers.size)
-                    val end = System.nanoTime() + nanos / 2
-                    val rounds =
-                        workers.map { worker ->
-                            pool.submit(
-                                Callable {
-                                    generateSequence { worker.round(isSend) }
-                                        .takeWhile { System.nanoTime() < end }
-                                        .count()
-                                },
-                            )
-                        }
-                    rounds.forEach { it.get(2, TimeUnit.HOURS) shouldBeGreaterThan 0 }
-                    val copies = fabric.engine().copies()
-                    println("storm of $kind: storm.seed=$seed, ${workers.map { it.cuts }}, ${copies.made()} copies")
-                    if (copies.arePossible()) copies.made() shouldBeGreaterThan 0
-                    workers.forEach(Worker::close)
-                    pool.shutdown()
+                    val workers = List(2) { Worker(fabric, STORM_SEED + it) }
+                    fabric.storm(kind, STORM_NANOS / 2, workers, Worker::cuts) { it.round(isSend) }
                 }
             }
         }

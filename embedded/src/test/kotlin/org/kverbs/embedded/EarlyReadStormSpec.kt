@@ -2,8 +2,6 @@ package org.kverbs.embedded
 
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
-import io.kotest.matchers.ints.shouldBeGreaterThan
-import io.kotest.matchers.longs.shouldBeGreaterThan
 import io.kotest.matchers.shouldBe
 import org.kverbs.MemoryRegion
 import org.kverbs.QueuePair
@@ -218,28 +216,13 @@ class EarlyReadStormSpec :
     FunSpec({
         timeout = 7_200_000 // for the long run
         invocationTimeout = timeout
-        val nanos = TimeUnit.SECONDS.toNanos(System.getProperty("storm.seconds", "4").toLong())
-        val seed = System.getProperty("storm.seed")?.toLong() ?: System.nanoTime()
 
-        test("should touch no memory without a right to it, nor bring a wrong byte, in a storm of reads ($seed)") {
+        test(
+            "should touch no memory without a right to it, nor bring a wrong byte, in a storm of reads ($STORM_SEED)",
+        ) {
             EmbeddedFabric.realTime(1).use { fabric ->
-                val readers = List(2) { Reader(fabric, seed + it) }
-                val pool = Executors.newFixedThreadPool(readers.size)
-                val end = System.nanoTime() + nanos
-                val rounds =
-                    readers.map { reader ->
-                        pool.submit(
-                            Callable {
-                                generateSequence { reader.round() }.takeWhile { System.nanoTime() < end }.count()
-                            },
-                        )
-                    }
-                rounds.forEach { it.get(2, TimeUnit.HOURS) shouldBeGreaterThan 0 }
-                val copies = fabric.engine().copies()
-                println("storm of reads: storm.seed=$seed, ${readers.map { it.cuts }}, ${copies.made()} copies")
-                if (copies.arePossible()) copies.made() shouldBeGreaterThan 0
-                readers.forEach(Reader::close)
-                pool.shutdown()
+                val readers = List(2) { Reader(fabric, STORM_SEED + it) }
+                fabric.storm("reads", STORM_NANOS, readers, Reader::cuts, Reader::round)
             }
         }
     })

@@ -34,7 +34,10 @@ internal suspend fun <T, R : Any> finished(
     coroutineScope {
         val answers = all.map { async { ask(it) } }
         val end = stop?.invokeOnCompletion { answers.forEach { it.cancel() } }
-        answers.joinAll()
-        end?.dispose()
+        try {
+            answers.joinAll()
+        } finally {
+            end?.dispose()
+        }
         answers.filterNot { it.isCancelled }.map { it.await() }
     }
