@@ -2,17 +2,31 @@ package org.kverbs.testkit
 
 import org.kverbs.embedded.VirtualClock
 import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.locks.LockSupport
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeMark
 import kotlin.time.TimeSource
 import kotlin.time.toJavaDuration
+import java.time.Duration as JavaDuration
 
 /**
  * How long a fabric must be idle in real time before a wait is in vain. A thread that existed before the test, as those
  * of the common pool, may be about to use the fabric for the first time.
  */
 internal val GRACE = 2.seconds
+
+/** The number of polls in a row that find nothing before the thread sleeps between polls. */
+private const val SPINS = 1000
+private const val PAUSE_NANOS = 50_000L
+
+/**
+ * Waits after a poll that found nothing, the [count]th in a row. It soon sleeps: what the poll looks for can be the work
+ * of a thread that waits for this processor.
+ */
+internal fun pauseAfterPoll(count: Int) {
+    if (count < SPINS) Thread.onSpinWait() else LockSupport.parkNanos(PAUSE_NANOS)
+}
 
 /**
  * Decides whether a wait on embedded devices is in vain: nothing is due on their clock, and no thread but this one is
@@ -27,9 +41,22 @@ internal class Idleness(
     private val started = StartedThreads.current()
     private var since: TimeMark? = null
 
+    /** The number of polls in a row that found nothing and did not move the clock. */
+    private var inVain = 0
+    private var passed: JavaDuration? = null
+
     /** Notes that something happened. */
     fun ends() {
         since = null
+        inVain = 0
+    }
+
+    /** Waits after a poll that found nothing, unless that poll has moved the clock: the next one moves it on. */
+    fun pause() {
+        val now = clock?.elapsed()
+        if (now != passed) inVain = 0
+        passed = now
+        pauseAfterPoll(++inVain)
     }
 
     /** Lets a time pass on the clock, or in real time, and calls [poll] during that time and once at its end. */
@@ -44,6 +71,7 @@ internal class Idleness(
             while (end.hasNotPassedNow()) {
                 failOnInterrupt()
                 poll()
+                pause()
             }
         }
         poll()
@@ -57,7 +85,7 @@ internal class Idleness(
     fun isForGood(): Boolean {
         failOnInterrupt()
         if (clock == null || !clock.isIdle || !clock.isOnOneThread || started.count != 0) {
-            ends()
+            since = null
             return false
         }
         val began = since ?: TimeSource.Monotonic.markNow().also { since = it }

@@ -23,10 +23,6 @@ import kotlin.time.TimeSource
 /** The number of tasks that run before the next poll. */
 private const val TURN = 64
 
-/** The number of polls in a row that find nothing before the thread sleeps between polls. */
-private const val SPINS = 1000
-private const val PAUSE_NANOS = 50_000L
-
 /**
  * Runs the coroutines of a test on the thread that made it, and polls between them.
  *
@@ -212,8 +208,7 @@ internal open class TestLoop(
         if (!thread.isInterrupted) done += poll()
         when {
             done > 0 || movesOn() -> inVain = 0
-            ++inVain < SPINS -> Thread.onSpinWait()
-            else -> LockSupport.parkNanos(PAUSE_NANOS)
+            else -> pauseAfterPoll(++inVain)
         }
     }
 }

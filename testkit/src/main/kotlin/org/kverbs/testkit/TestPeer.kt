@@ -237,6 +237,7 @@ public class TestPeer internal constructor(
                     )
                 }
                 if (start.elapsedNow() > timeout) throw failed(what, "within $timeout")
+                idleness.pause()
             }
         }
         return queue.removeFirst()

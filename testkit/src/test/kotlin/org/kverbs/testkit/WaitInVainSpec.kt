@@ -2,6 +2,7 @@ package org.kverbs.testkit
 
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.ints.shouldBeLessThan
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldMatch
@@ -15,6 +16,7 @@ import org.kverbs.embedded.Faults
 import java.util.concurrent.Callable
 import java.util.concurrent.Executors
 import kotlin.concurrent.thread
+import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes
 
 /** A wait that nothing can end fails before its timeout, which is too long here to wait for. */
@@ -61,6 +63,26 @@ class WaitInVainSpec :
                 server.awaitReceive() shouldHaveText "ping"
                 sender.join()
             }
+        }
+
+        test("should sleep between the polls of a wait, so that a peer that waits for the same processor runs") {
+            connectedPair { client, server ->
+                server.postReceive(64)
+                val waiting = Thread.currentThread()
+                val sender =
+                    thread {
+                        while (waiting.state != Thread.State.TIMED_WAITING) Thread.sleep(0, 20_000)
+                        client.send(ping)
+                    }
+                server.awaitReceive() shouldHaveText "ping"
+                sender.join()
+            }
+        }
+
+        test("should sleep between the polls while a time passes on a real device") {
+            var polls = 0
+            Idleness(null).pass(500.milliseconds) { polls++ }
+            polls shouldBeLessThan 50_000 // as many as there can be while the thread sleeps 50 us between them
         }
 
         test("should wait for a thread that is older than the test and has used its devices") {
