@@ -2,6 +2,7 @@ package org.kverbs.cli.top
 
 import kotlinx.serialization.Serializable
 import org.kverbs.PortTraffic
+import kotlin.time.DurationUnit
 
 /**
  * What a port has counted between two readings, or since its driver was loaded; null for what the driver does not count.
@@ -42,13 +43,19 @@ internal class PortCounts(
             now: PortTraffic,
         ) = counts(port, time, null) { it(now) }
 
+        /** The counts between two readings of the port, and the time between these two. */
+
         fun between(
             port: WatchedPort,
             time: String,
-            seconds: Double,
-            before: PortTraffic,
-            after: PortTraffic,
-        ) = counts(port, time, seconds) { of -> of(before)?.let { old -> of(after)?.let { grown(old, it) } } }
+            before: PortReading,
+            after: PortReading,
+        ): PortCounts {
+            val seconds = (after.mark - before.mark).toDouble(DurationUnit.SECONDS)
+            return counts(port, time, seconds) { of ->
+                of(before.traffic)?.let { old -> of(after.traffic)?.let { grown(old, it) } }
+            }
+        }
 
         private fun counts(
             port: WatchedPort,

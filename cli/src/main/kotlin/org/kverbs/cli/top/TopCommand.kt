@@ -15,10 +15,8 @@ import org.kverbs.cli.wrong
 import java.time.Instant
 import java.time.temporal.ChronoUnit
 import kotlin.time.Duration
-import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
-import kotlin.time.DurationUnit
-import kotlin.time.TimeSource
+import kotlin.time.toJavaDuration
 
 /** `kverbs top`: what each port of this machine carries, again and again. */
 internal class TopCommand(
@@ -35,7 +33,7 @@ internal class TopCommand(
 
     private fun seconds(text: String): Duration {
         val value = requireNotNull(text.toDoubleOrNull()?.takeIf { it in SHORTEST..LONGEST }) { "give 0.01 to 86400" }
-        return (value * MILLIS).toLong().milliseconds
+        return value.seconds
     }
 
     override fun help(context: Context) =
@@ -62,7 +60,7 @@ internal class TopCommand(
         val isScreen = currentContext.terminal.terminalInfo.outputInteractive && !json && !csv
         if (once) {
             val time = now()
-            print(ports.map { PortCounts.total(it, time, it.read()) }, isFirst = true, isScreen = false)
+            print(ports.map { PortCounts.total(it, time, it.read().traffic) }, isFirst = true, isScreen = false)
         } else {
             watch(ports, isScreen)
         }
@@ -73,15 +71,11 @@ internal class TopCommand(
         isScreen: Boolean,
     ) {
         var before = ports.map { it.read() }
-        var mark = TimeSource.Monotonic.markNow()
         for (reading in 0 until (count ?: Long.MAX_VALUE)) {
-            Thread.sleep((interval ?: PAUSE).inWholeMilliseconds)
+            Thread.sleep((interval ?: PAUSE).toJavaDuration())
             val after = ports.map { it.read() }
-            val seconds = mark.elapsedNow().toDouble(DurationUnit.SECONDS)
-            mark = TimeSource.Monotonic.markNow()
             val time = now()
-            val counts =
-                ports.mapIndexed { i, port -> PortCounts.between(port, time, seconds, before[i], after[i]) }
+            val counts = ports.mapIndexed { i, port -> PortCounts.between(port, time, before[i], after[i]) }
             print(counts, isFirst = reading == 0L, isScreen)
             before = after
             if (System.out.checkError()) return // the reader of the pipe has ended
@@ -132,7 +126,6 @@ internal class TopCommand(
         private val PAUSE = 2.seconds
         private const val SHORTEST = 0.01
         private const val LONGEST = 86_400.0
-        private const val MILLIS = 1000
 
         /** Moves the cursor to the left upper corner, and clears what is behind it. */
         private const val CLEAR = "\u001b[H\u001b[J"

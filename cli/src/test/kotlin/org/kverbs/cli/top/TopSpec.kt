@@ -14,6 +14,11 @@ import org.kverbs.cli.Outcome
 import org.kverbs.console.answer
 import org.kverbs.console.offer
 import org.kverbs.console.screen
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.nanoseconds
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.TestTimeSource
+import kotlin.time.TimeSource
 
 private const val TIME = "2026-11-26T12:00:00Z"
 
@@ -23,28 +28,62 @@ private fun softRoce(
     errors: Long = 0,
 ) = PortTraffic.of(mapOf("sent_pkts" to packets, "rcvd_pkts" to 2 * packets, "rcvd_seq_err" to errors))
 
-private fun port(vararg readings: PortTraffic) = readings.iterator().let { WatchedPort("rxe0", 1) { it.next() } }
+private fun port(
+    vararg readings: PortTraffic,
+    clock: TimeSource.WithComparableMarks = TimeSource.Monotonic,
+) = readings.iterator().let { WatchedPort("rxe0", 1, clock) { it.next() } }
+
+/** The counts of a port that is read, and read again after a time. */
+private fun between(
+    time: Duration,
+    before: PortTraffic,
+    after: PortTraffic,
+): PortCounts {
+    val clock = TestTimeSource()
+    val port = port(before, after, clock = clock)
+    val first = port.read()
+    clock += time
+    return PortCounts.between(port, TIME, first, port.read())
+}
 
 internal class TopSpec :
     FunSpec({
         test("should show rates of traffic, counts of faults, and a dash for what the driver does not count") {
-            val counts = PortCounts.between(port(), TIME, 2.0, softRoce(1_000, 1), softRoce(3_000_000, 4))
+            val counts = between(2.seconds, softRoce(1_000, 1), softRoce(3_000_000, 4))
             TopText.row(counts).split(Regex(" +")) shouldContainExactly
                 listOf("rxe0/1", "-", "-", "3.00M", "1.50M", "3", "-", "-")
         }
 
+        test("should reckon with the time between a port's own readings, to the nanosecond") {
+            val clock = TestTimeSource()
+            val counts = listOf(0L, 2L).iterator()
+            // Its counters take a second to read at first, and 3 ns later.
+            val times = listOf(1.seconds, 3.nanoseconds).iterator()
+            val slow =
+                WatchedPort("mlx5_0", 1, clock) {
+                    clock += times.next()
+                    softRoce(counts.next())
+                }
+            val ports = listOf(port(softRoce(0), softRoce(2), clock = clock), slow)
+            val before = ports.map { it.read() }
+            clock += 2.seconds
+            val after = ports.map { it.read() }
+            ports.indices.map { PortCounts.between(ports[it], TIME, before[it], after[it]).seconds } shouldBe
+                listOf(3.0, 2.000_000_003)
+        }
+
         test("should count from zero after a reset, and not take a great counter for a negative one") {
-            PortCounts.between(port(), TIME, 1.0, softRoce(500), softRoce(20)).sentPackets shouldBe 20u
+            between(1.seconds, softRoce(500), softRoce(20)).sentPackets shouldBe 20u
             val great = PortTraffic.of(mapOf("sent_pkts" to -5L))
             val greater = PortTraffic.of(mapOf("sent_pkts" to -2L))
-            PortCounts.between(port(), TIME, 1.0, great, greater).sentPackets shouldBe 3u
+            between(1.seconds, great, greater).sentPackets shouldBe 3u
             val total = PortCounts.total(port(), TIME, great)
             TopText.csv(total) shouldContain ",18446744073709551611,"
             Json.encodeToString(total) shouldContain "\"sentPackets\":18446744073709551611,"
         }
 
         test("should leave empty in CSV what the driver does not count, with as many cells as columns") {
-            val line = TopText.csv(PortCounts.between(port(), TIME, 0.5, softRoce(1), softRoce(3)))
+            val line = TopText.csv(between(0.5.seconds, softRoce(1), softRoce(3)))
             line shouldBe "$TIME,0.5,rxe0,1,,,4,2,0,,"
             line.split(',').size shouldBe PortCounts.COLUMNS.size
         }

@@ -4,15 +4,18 @@ import org.kverbs.management.structures.PortCounters
 import org.kverbs.management.structures.PortCountersExtended
 import org.kverbs.management.subnet.SubnetPort
 import org.kverbs.structures.Structure
+import kotlin.time.ComparableTimeMark
 
 /**
  * The counters of a port at one moment.
  *
+ * @property time when the port answered with its counters of traffic
  * @property extended the 64-bit counters, if the port has them
  * @property hasWideErrors whether these count errors, too
  */
 internal class PortReading(
     val port: SubnetPort,
+    val time: ComparableTimeMark,
     private val plain: PortCounters,
     private val extended: PortCountersExtended?,
     private val hasWideErrors: Boolean,

@@ -13,6 +13,7 @@ import org.kverbs.management.subnet.SubnetNode
 import org.kverbs.management.subnet.SubnetPort
 import org.kverbs.management.transaction.MadClosedException
 import org.kverbs.management.transaction.MadException
+import kotlin.time.TimeSource
 
 /**
  * The counters of several ports.
@@ -28,12 +29,19 @@ internal class PortReadings(
     fun of(port: SubnetPort): PortReading? = byPort[port]
 }
 
-/** Reads the counters of [ports], of many nodes at once. A node that does not answer once is asked no more. */
-internal suspend fun Fabric.readCounters(ports: List<SubnetPort>): PortReadings {
+/**
+ * Reads the counters of [ports], of many nodes at once. A node that does not answer once is asked no more.
+ *
+ * @param clock gives the time of each reading
+ */
+internal suspend fun Fabric.readCounters(
+    ports: List<SubnetPort>,
+    clock: TimeSource.WithComparableMarks = TimeSource.Monotonic,
+): PortReadings {
     val failures = LinkedHashMap<SubnetNode, String>()
     val nodes = ports.groupBy { it.node }
     val readings =
-        coroutineScope { nodes.values.map { async { NodeCounters(this@readCounters, it).read() } }.awaitAll() }
+        coroutineScope { nodes.values.map { async { NodeCounters(this@readCounters, it, clock).read() } }.awaitAll() }
     for ((node, answer) in nodes.keys.zip(readings)) answer.failure?.let { failures[node] = it }
     return PortReadings(readings.flatMap { it.readings }, failures)
 }
@@ -41,6 +49,7 @@ internal suspend fun Fabric.readCounters(ports: List<SubnetPort>): PortReadings 
 private class NodeCounters(
     private val fabric: Fabric,
     private val ports: List<SubnetPort>,
+    private val clock: TimeSource.WithComparableMarks,
 ) {
     val readings = ArrayList<PortReading>()
     var failure: String? = null
@@ -75,7 +84,7 @@ private class NodeCounters(
             if (able.capabilityMask and PortCountersQuery.XMIT_WAIT == 0) plain.portXmitWait = 0
             val extended =
                 if (hasExtended) fabric.get<PortCountersExtended>(path) { portSelect = port.number } else null
-            readings += PortReading(port, plain, extended, hasWideErrors)
+            readings += PortReading(port, clock.markNow(), plain, extended, hasWideErrors)
         }
     }
 }

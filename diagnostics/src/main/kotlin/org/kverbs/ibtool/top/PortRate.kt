@@ -2,6 +2,7 @@ package org.kverbs.ibtool.top
 
 import org.kverbs.ibtool.counters.PortReading
 import org.kverbs.management.subnet.SubnetPort
+import kotlin.time.DurationUnit
 
 /**
  * What a port carried between two readings.
@@ -29,9 +30,11 @@ internal class PortRate(
         fun between(
             before: PortReading,
             after: PortReading,
-            seconds: Double,
             hidden: Set<String>,
         ): PortRate {
+            // Between these two: a port of a large fabric is read long after another.
+            val seconds = (after.time - before.time).toDouble(DurationUnit.SECONDS)
+
             fun rate(of: (PortReading) -> Long) = grown(of(before), of(after)).toULong().toDouble() / seconds
 
             fun errors(reading: PortReading) = reading.errors.filterKeys { it !in hidden }

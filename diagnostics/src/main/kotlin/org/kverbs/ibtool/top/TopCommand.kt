@@ -13,12 +13,8 @@ import org.kverbs.ibtool.health.PortText
 import org.kverbs.ibtool.session.Session
 import org.kverbs.ibtool.session.ranged
 import org.kverbs.ibtool.session.times
-import org.kverbs.management.subnet.SubnetPort
 import kotlin.time.Duration
-import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
-import kotlin.time.DurationUnit
-import kotlin.time.TimeSource
 
 /** `top`: the busiest ports of the fabric, or those with most errors, again and again. */
 internal class TopCommand : DiscoveringCommand("top", "DGKLes") {
@@ -46,7 +42,7 @@ internal class TopCommand : DiscoveringCommand("top", "DGKLes") {
 
     private fun seconds(text: String): Duration {
         val value = requireNotNull(text.toDoubleOrNull()?.takeIf { it in SHORTEST..LONGEST }) { "give 0.01 to 86400" }
-        return (value * MILLIS).toLong().milliseconds
+        return value.seconds
     }
 
     override fun help(context: Context) =
@@ -69,12 +65,12 @@ internal class TopCommand : DiscoveringCommand("top", "DGKLes") {
         val ports = subnet(session, isAsked = true).links.flatMap { it.ends }
         val table = TopTable(session.names, order, rows)
         val isScreen = System.console()?.isTerminal == true && !options.json
-        var before = read(session, ports)
+        var before = session.fabric.readCounters(ports)
         val told = HashSet<String>()
         var left = count ?: Long.MAX_VALUE
         while (left-- > 0) {
             delay(interval)
-            val after = read(session, ports)
+            val after = session.fabric.readCounters(ports)
             val rates = rates(before, after)
             when {
                 options.json -> {
@@ -98,41 +94,26 @@ internal class TopCommand : DiscoveringCommand("top", "DGKLes") {
     /** A sentence for each node whose ports are missing in a table. */
     private fun silent(
         session: Session,
-        before: Moment,
-        after: Moment,
+        before: PortReadings,
+        after: PortReadings,
     ): List<String> {
         val texts = PortText(session.names)
-        return (before.readings.failures + after.readings.failures).map { (node, why) ->
+        return (before.failures + after.failures).map { (node, why) ->
             "${texts.of(node)} tells no counters: ${PortText.safe(why)}"
         }
     }
 
-    private class Moment(
-        val readings: PortReadings,
-        val time: TimeSource.Monotonic.ValueTimeMark,
-    )
-
-    private suspend fun read(
-        session: Session,
-        ports: List<SubnetPort>,
-    ) = Moment(session.fabric.readCounters(ports), TimeSource.Monotonic.markNow())
-
     private fun rates(
-        before: Moment,
-        after: Moment,
-    ): List<PortRate> {
-        val seconds = (after.time - before.time).toDouble(DurationUnit.SECONDS)
-        return after.readings.all.mapNotNull { now ->
-            before.readings.of(now.port)?.let { PortRate.between(it, now, seconds, suppressed) }
-        }
-    }
+        before: PortReadings,
+        after: PortReadings,
+    ): List<PortRate> =
+        after.all.mapNotNull { now -> before.of(now.port)?.let { PortRate.between(it, now, suppressed) } }
 
     private companion object {
         private const val ROWS = 20
         private const val MOST = 100_000L
         private const val SHORTEST = 0.01
         private const val LONGEST = 86_400.0
-        private const val MILLIS = 1000
 
         /** Moves the cursor to the left upper corner, and clears what is behind it. */
         private const val CLEAR = "\u001b[H\u001b[J"

@@ -12,6 +12,9 @@ import org.kverbs.ibtool.session.NodeNames
 import org.kverbs.ibtool.smallFabric
 import org.kverbs.management.subnet.discover
 import java.nio.file.Path
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.TestTimeSource
 
 class TopSpec :
     FunSpec({
@@ -24,14 +27,16 @@ class TopSpec :
                             .hosts
                             .map { it.ports.single() }
                     simulation.counters("H-2", 1).symbolErrorCounter = 5
-                    val before = fabric.readCounters(ports)
+                    val clock = TestTimeSource()
+                    val before = fabric.readCounters(ports, clock)
                     simulation.counters("H-2", 1).symbolErrorCounter = 7
                     simulation.counters("H-2", 1).portXmitWait += 1000
                     simulation.counters("H-3", 1).portRcvData += 2_500_000
-                    val after = fabric.readCounters(ports)
+                    clock += 2.seconds
+                    val after = fabric.readCounters(ports, clock)
                     val hidden = setOf("PortXmitWait")
                     val rates =
-                        after.all.map { PortRate.between(checkNotNull(before.of(it.port)), it, 2.0, hidden) }
+                        after.all.map { PortRate.between(checkNotNull(before.of(it.port)), it, hidden) }
                     val second = rates.single { it.port.node.name == "H-2" }
                     listOf(second.errors, second.allErrors) shouldBe listOf(2L, 7L)
                     // The answers themselves are packets, but far fewer.
@@ -46,6 +51,28 @@ class TopSpec :
                     first(TopTable.Order.RATE) shouldBe "H-3"
                     first(TopTable.Order.ERRORS) shouldBe "H-2"
                     first(TopTable.Order.ALL_ERRORS) shouldBe "H-2"
+                }
+            }
+        }
+
+        test("should reckon each port's rate with the time between its own two readings") {
+            smallFabric().use { simulation ->
+                simulation.fabric("H-1").use { fabric ->
+                    val ports = fabric.discover().hosts.map { it.ports.single() }.take(2)
+                    val clock = TestTimeSource()
+
+                    suspend fun readings(pause: Duration) =
+                        ports.map { port ->
+                            fabric.readCounters(listOf(port), clock).all.single().also { clock += pause }
+                        }
+                    val before = readings(2.seconds)
+                    ports.forEach { simulation.counters(it.node.name, 1).portRcvData += 2_500_000 }
+                    // The second port was read 2 s after the first, and is 1 s after it this time.
+                    val after = readings(1.seconds)
+                    val received = before.zip(after) { old, new -> PortRate.between(old, new, emptySet()).received }
+                    // The answers themselves are packets, but far fewer.
+                    (received[0] in 2_500_000.0..2_505_000.0) shouldBe true
+                    (received[1] in 3_333_333.0..3_340_000.0) shouldBe true
                 }
             }
         }
