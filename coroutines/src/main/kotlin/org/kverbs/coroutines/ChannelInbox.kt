@@ -1,7 +1,6 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CompletableDeferred
-import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.coroutines.ChannelArrival.State
 
 /**
@@ -266,11 +265,18 @@ internal class ChannelInbox(
     ): ChannelArrival? {
         tryTake(reads, fits)?.let { return it }
         val waiting = WaitingReceiver(reads, ::leave)
-        suspendCancellableCoroutine { continuation ->
+        suspendToPost { continuation ->
             waiting.continuation = continuation
-            val isFirst = enlist(waiting)
-            continuation.invokeOnCancellation { forget(waiting) }
-            if (isFirst) waiting.wake()
+            var isEnlisted = false
+            try {
+                val isFirst = enlist(waiting)
+                continuation.invokeOnCancellation { forget(waiting) }
+                if (isFirst) waiting.wake()
+                isEnlisted = true
+            } finally {
+                // The fetch of a message has failed that it began: the receiver must not keep its turn from the others.
+                if (!isEnlisted) closeAll({ forget(waiting) }, { leave(waiting) })
+            }
         }
         val given = waiting.given ?: return takeAs(waiting, fits)
         var isTaken = false

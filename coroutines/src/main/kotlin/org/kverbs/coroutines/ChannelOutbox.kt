@@ -133,7 +133,7 @@ internal class ChannelOutbox(
     private fun stage(): ChannelStage.Slot =
         try {
             link.memory.stage.take()
-        } catch (e: RuntimeException) {
+        } catch (e: Throwable) {
             room.release(1)
             throw e
         }
