@@ -292,10 +292,11 @@ public class MessageChannel internal constructor(
 
     /**
      * Sets the failure that a flushed request stands for: some devices flush before the connection manager reports the
-     * end of the connection.
+     * end of the connection. Other failures name its peer.
      */
     internal fun endsBy(end: ConnectionException) {
         link.whenFlushed = end
+        link.pair.failures.peer = end.address()
     }
 
     /**
