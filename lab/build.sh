@@ -18,7 +18,11 @@ build_program() {
   (
     flock 8
     if is_built; then exit 0; fi # another one has built it meanwhile
-    echo "$name: building what is missing or older than its sources" >&2
+    if [ -e "$built" ]; then
+      echo "$name: building what is missing or older than its sources" >&2
+    else
+      echo "$name: building for the first time: Maven downloads libraries and compiles, which takes a few minutes" >&2
+    fi
     touch "$built.new"
     libraries=()
     if ! mkdir -p "$(home)/.m2" 2>/dev/null; then

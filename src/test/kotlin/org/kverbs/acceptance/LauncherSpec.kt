@@ -95,6 +95,23 @@ class LauncherSpec :
             }
         }
 
+        test("should say that the first build takes a while, and not say so of the next") {
+            ScratchProject().use {
+                it.program("mvn", "cd ${it.root}; $MAVEN")
+                modules.forEach { module -> it.file("$module/src/main/A.java").age(3600) }
+                val poms = (modules.map { module -> "$module/pom.xml" } + "pom.xml").map(it::file)
+                poms.forEach { pom -> pom.age(3600) }
+                it.run("./kverbs", "devices").output.let { first ->
+                    first shouldContain "$BUILDING for the first time"
+                    first shouldContain "which takes a few minutes\n"
+                }
+                (it.root / "dsl/src/main/A.java").age(-1)
+                val again = it.run("./kverbs", "devices").output
+                again shouldContain BUILDING
+                again shouldNotContain "minutes"
+            }
+        }
+
         test(
             "should not build what is newer than its sources, and pass on the command's output and exit status alone",
         ) {
