@@ -77,8 +77,9 @@ internal class Wire(
     fun readLine(isPatient: Boolean = false): String =
         orFail("waiting for the peer") {
             val line = StringBuilder()
+            val began = TimeSource.Monotonic.markNow() // of the line: a peer that sends it byte by byte gets no longer
             while (true) {
-                await("a line", isPatient) { arrived.hasRemaining() }
+                await("a whole line", isPatient, began) { arrived.hasRemaining() }
                 val byte = arrived.get()
                 if (isEndOfLine(byte)) break
                 if (line.length == LONGEST_LINE) throw IOException("it sends a line of more than $LONGEST_LINE bytes")
@@ -111,16 +112,16 @@ internal class Wire(
     private inline fun await(
         what: String,
         isPatient: Boolean,
+        began: TimeSource.Monotonic.ValueTimeMark = TimeSource.Monotonic.markNow(),
         isThere: () -> Boolean,
     ) {
-        val began = TimeSource.Monotonic.markNow()
         while (!isThere()) {
             fill()
             if (isThere()) return
             if (goneSince != null) throw EOFException()
             val left = if (isPatient) WAKE_UP else timeout - began.elapsedNow()
             if (!left.isPositive()) {
-                throw PerfException("the peer sent nothing within $timeout (--timeout), where $what had to come")
+                throw PerfException("the peer has not sent $what within $timeout (--timeout)")
             }
             if (Thread.interrupted()) throw InterruptedException()
             selector.select(minOf(left, WAKE_UP).inWholeMilliseconds + 1)
