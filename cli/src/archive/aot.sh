@@ -47,14 +47,15 @@ aot_cache() {
 # make_aot_cache JAR JAVA OPTION...: makes it by a run of aot_run from JAR, and deletes those of older jars. An empty
 # file says that this JVM would not make one: it ended well and left none that it takes. A run that failed, as on a full
 # disc, leaves nothing, and the next command tries again. A full disc can leave a part of a cache, so that a JVM must
-# take it first.
+# take it first. It can also end the second JVM that makes the cache out of what the first one saw: the first then ends
+# well and leaves that in a file beside the cache.
 make_aot_cache() {
   local new=$cache.$BASHPID old ended=0
   [ -n "$cache" ] && mkdir -p "${cache%/*}" && [ -w "${cache%/*}" ] || return 0
   # On devices that nobody else sees: one that speaks UDP would take an address.
   KVERBS_EMBEDDED=memory,memory "${@:2}" "-XX:AOTCacheOutput=$new" -cp "$1" "${aot_run[@]}" || ended=$?
   "${@:2}" "-XX:AOTCache=$new" -XX:AOTMode=on -cp "$1" -version || rm -f "$new"
-  [ -f "$new" ] || [ "$ended" != 0 ] || : > "$new"
+  [ -f "$new" ] || [ -f "$new.config" ] || [ "$ended" != 0 ] || : > "$new"
   [ ! -f "$new" ] || mv -f "$new" "$cache" || true # in one step, for those who start at the same time
   rm -f "$new" "$new.config"
   for old in "${cache%/*}"/kverbs-*.aot; do

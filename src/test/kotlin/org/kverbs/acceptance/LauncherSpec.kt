@@ -206,6 +206,21 @@ class LauncherSpec :
             }
         }
 
+        test("should try again when the disc was too full for the second JVM of a cache, and the first ended well") {
+            built().use {
+                it.script(
+                    "jdk/bin/java",
+                    "for word; do case \$word in -XX:AOTCacheOutput=*) echo part > \${word#*=}.config; exit 0;; " +
+                        "*AOTMode=on*) exit 1;; esac; done; " + JAVA,
+                )
+                (it.root / "cli/target/lib/a.jar").writeText("new")
+                it.run("./kverbs", "devices").output shouldNotContain "AOTCache"
+                (it.root / "cli/target").listDirectoryEntries("*.aot*") shouldBe emptyList()
+                it.script("jdk/bin/java", JAVA)
+                it.run("./kverbs", "devices").output shouldContain "-XX:AOTCache="
+            }
+        }
+
         test("should not keep the output of an installed command open while it makes the cache of classes") {
             built().use {
                 val archive = Path.of(System.getProperty("kverbs.root"), "cli/src/archive")
