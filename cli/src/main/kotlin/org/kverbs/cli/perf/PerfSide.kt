@@ -2,6 +2,7 @@ package org.kverbs.cli.perf
 
 import org.HdrHistogram.Histogram
 import org.kverbs.Context
+import org.kverbs.RemoteMemory
 import org.kverbs.cli.pingpong.Waiting
 import org.kverbs.coroutines.CompletionDispatcher
 import org.kverbs.coroutines.completionDispatcher
@@ -61,6 +62,7 @@ internal class PerfSide(
         val offered = end.offered()
         val local = end.queuePairs.mapIndexed { i, qp -> Meeting.Place(qp.endpoint(path), offered[i], reads) }
         val peer = meeting.exchange(local)
+        peer.forEach { requireRoom(it.memory) }
         end.meet(peer.map { it.memory })
         listener.connected(local.zip(peer))
         val common = minOf(reads, peer.minOf { it.reads }).coerceAtLeast(1)
@@ -70,6 +72,12 @@ internal class PerfSide(
             end.queuePairs.zip(peer) { qp, there -> qp.connect(there.endpoint, PerfEnd.path(options, common)) }
         }
         meeting.connected()
+    }
+
+    /** A message beyond the peer's memory is refused here, by an exception for programs that do so by mistake. */
+    private fun requireRoom(theirs: RemoteMemory) {
+        if (theirs.length() >= options.longest) return
+        throw PerfException("the peer has memory of ${theirs.length()} bytes for messages of ${options.longest} bytes")
     }
 
     private fun round(

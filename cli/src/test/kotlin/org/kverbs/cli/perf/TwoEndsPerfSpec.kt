@@ -4,7 +4,11 @@ import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
+import java.net.InetAddress
+import java.net.ServerSocket
+import java.net.Socket
 import java.nio.file.Path
+import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit.SECONDS
 
 /** `kverbs perf` as the server and as its client, on embedded devices that send UDP packets. */
@@ -75,6 +79,20 @@ internal class TwoEndsPerfSpec :
             }
         }
 
+        for (way in listOf("", " --poll")) {
+            test("should refuse a peer whose memory is shorter than the messages: write-bw$way") {
+                ServerSocket(0, 1, InetAddress.getByName("127.0.0.1")).use { server ->
+                    val peer = CompletableFuture.supplyAsync { server.accept().use { answerWithShortMemory(it) } }
+                    val said = perf("write-bw$way --warm-up 0 --timeout 20 127.0.0.1:${server.localPort}")
+                    peer.get()
+                    withClue(said) {
+                        said.status shouldBe 1
+                        said.err shouldBe "kverbs: the peer has memory of 8 bytes for messages of 65536 bytes\n"
+                    }
+                }
+            }
+        }
+
         val killed =
             listOf("write-lat --poll", "write-lat", "send-lat -e", "send-bw", "read-lat --poll", "write-bw --poll")
         for (test in killed) {
@@ -101,6 +119,15 @@ internal class TwoEndsPerfSpec :
             }
         }
     })
+
+/** Says what a client says, but that its memory has 8 bytes, until the client leaves. */
+private fun answerWithShortMemory(client: Socket) {
+    val lines = client.getInputStream().bufferedReader()
+    for (line in lines.lineSequence()) {
+        val answer = line.replace(Regex("(mem:[0-9a-f]+):[0-9]+:"), "$1:8:")
+        client.getOutputStream().write("$answer\n".encodeToByteArray())
+    }
+}
 
 /** The program, in a process of its own. */
 private fun process(words: List<String>): Process {
