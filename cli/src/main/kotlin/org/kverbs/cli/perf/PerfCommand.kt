@@ -17,6 +17,7 @@ import com.github.ajalt.clikt.parameters.types.restrictTo
 import org.kverbs.attributes.Mtu
 import org.kverbs.cli.bytesOf
 import org.kverbs.cli.deviceOption
+import org.kverbs.cli.file.reason
 import org.kverbs.cli.pingpong.Peer
 import org.kverbs.cli.pingpong.Transport
 import org.kverbs.cli.pingpong.UnfitOptionException
@@ -231,7 +232,7 @@ class PerfCommand : CoreCliktCommand("perf") {
         } catch (_: FileAlreadyExistsException) {
             throw CliktError("kverbs: $file was made by another program meanwhile: it is kept, and no chart is written")
         } catch (e: IOException) {
-            throw CliktError("kverbs: can't write $file: ${e.message}", e)
+            throw CliktError("kverbs: can't write $file: ${reason(e)}", e)
         }
     }
 

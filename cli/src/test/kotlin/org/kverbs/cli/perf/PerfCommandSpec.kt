@@ -66,6 +66,12 @@ internal class PerfCommandSpec :
             said.err shouldContain "start it there without HOST"
         }
 
+        test("should say why a chart can't be written, and not its name alone") {
+            val said = perf("read-lat --local --svg /proc/chart.svg -n 5 --warm-up 0")
+            said.status shouldBe 1
+            said.err shouldBe "kverbs: can't write /proc/chart.svg: /proc/chart.svg can't be created there\n"
+        }
+
         test("should ignore -F with a word") {
             val said = perf("read-lat --local -F -n 5 --warm-up 0")
             said.status shouldBe 0
