@@ -274,8 +274,14 @@ internal class ChannelInbox(
                 if (isFirst) waiting.wake()
                 isEnlisted = true
             } finally {
-                // The fetch of a message has failed that it began: the receiver must not keep its turn from the others.
-                if (!isEnlisted) closeAll({ forget(waiting) }, { leave(waiting) })
+                // A fetch that it began has failed: the receiver must not keep its turn from the others.
+                if (!isEnlisted) {
+                    try {
+                        forget(waiting)
+                    } finally {
+                        leave(waiting)
+                    }
+                }
             }
         }
         val given = waiting.given ?: return takeAs(waiting, fits)

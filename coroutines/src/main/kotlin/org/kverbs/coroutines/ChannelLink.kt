@@ -47,7 +47,7 @@ internal class ChannelLink(
     val pair =
         try {
             ChannelQueuePair(dispatcher, memory, settings, ::failed) { outbox.sayWhatIsDue() }
-        } catch (e: RuntimeException) {
+        } catch (e: Throwable) {
             memory.close()
             throw e
         }

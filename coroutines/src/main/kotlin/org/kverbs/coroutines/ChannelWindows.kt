@@ -111,7 +111,13 @@ internal class ChannelWindows(
             isReserved = true
             return made
         } finally {
-            if (!isReserved) closeAll({ bound?.close() }, { credits.release(1) })
+            if (!isReserved) {
+                try {
+                    bound?.close()
+                } finally {
+                    credits.release(1)
+                }
+            }
         }
     }
 
@@ -160,8 +166,8 @@ internal class ChannelWindows(
                 }
                 return
             }
-        } catch (_: RuntimeException) {
-            // the queue pair no longer takes requests
+        } catch (_: Throwable) {
+            // The queue pair no longer takes requests, or an error kept the request back.
         }
         close(bound, ended)
     }
