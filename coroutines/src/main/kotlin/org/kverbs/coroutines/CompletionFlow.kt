@@ -35,8 +35,8 @@ internal class CompletionFlow(
             isArmed = false // an event that came while no collector ran has no meaning
             // The polling thread can be asleep and miss the close.
             val forgetAtQueue = cq.whenClosed { fail(IllegalStateException("${cq.describe()} was closed")) }
-            loop.add(this@CompletionFlow)
             try {
+                loop.add(this@CompletionFlow)
                 check(dispatcher.channel.isOpen) {
                     "${dispatcher.channel.describe()} is closed, and with it the dispatcher of completions"
                 }
