@@ -97,10 +97,14 @@ internal class PerftestMeeting(
             ).map { ByteBuffer.wrap(swap(it.array(), isPatient = true)) }
         sync(isPatient = true)
         if (leads && !options.bothWays) return null // it has measured nothing, and says what lay in its memory
-        val rate = peer[4].getDouble(0) * MILLION
+        val rate = figure(peer[4].getDouble(0) * MILLION)
         val count = peer[1].getLong(0)
-        return PerfRow.Bandwidth(size, count, count / rate, peer[2].getDouble(0) / mib, rate)
+        val seconds = (count / rate).takeIf { it.isFinite() } ?: 0.0
+        return PerfRow.Bandwidth(size, count, seconds, figure(peer[2].getDouble(0) / mib), rate)
     }
+
+    private fun figure(value: Double) =
+        if (value.isFinite()) value else throw PerfException("the peer reports figures that are no numbers")
 
     override fun part() {
         if (options.test != PerfTest.WRITE_LAT) wire.write(DONE)

@@ -12,6 +12,7 @@ import java.io.DataInputStream
 import java.io.OutputStream
 import java.net.InetSocketAddress
 import java.net.ServerSocket
+import java.nio.ByteBuffer
 import java.nio.channels.SocketChannel
 import java.util.concurrent.CompletableFuture
 import kotlin.time.Duration.Companion.seconds
@@ -106,6 +107,34 @@ internal class PerftestMeetingSpec :
             ) { meeting ->
                 meeting.greet()
                 shouldThrow<PerfException> { meeting.exchange(listOf(OURS)) }.message shouldContain "of another form"
+            }
+        }
+
+        fun reported(
+            rate: Double,
+            ours: (PerftestMeeting) -> Unit,
+        ) = meet(
+            leads = false,
+            { input, output ->
+                val numbers = listOf(65536L, 5L).map { ByteBuffer.allocate(8).putLong(it) }
+                for (number in numbers + List(3) { ByteBuffer.allocate(8).putDouble(rate) }) {
+                    output.write(number.array())
+                    input.readNBytes(8)
+                }
+            },
+            ours,
+        )
+
+        test("should give no time, rather than an infinite one, to a peer that reports the rate 0") {
+            reported(0.0) { it.report(null)?.seconds shouldBe 0.0 }
+        }
+
+        test("should refuse figures of the peer that are no numbers: JSON has no word for them") {
+            for (rate in listOf(Double.NaN, Double.POSITIVE_INFINITY, Double.MAX_VALUE)) {
+                reported(rate) { meeting ->
+                    shouldThrow<PerfException> { meeting.report(null) }.message shouldBe
+                        "the peer reports figures that are no numbers"
+                }
             }
         }
 
