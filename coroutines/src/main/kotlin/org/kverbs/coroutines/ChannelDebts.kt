@@ -14,15 +14,15 @@ internal class ChannelDebts(
 
     /** Number of messages that have arrived and whose credit was not returned. */
     private val kept = AtomicInteger()
-
     private var counted = 0L
 
     /** Number of messages that cost the peer a credit: what it has counted as sent. */
     val arrivals: Long
         get() {
-            kept.get() // changes after each count, which so needs no fence of its own
+            kept.get() // the polling thread changes it after each count: a read of it makes the count visible here
             return counted
         }
+
     private val done = ArrayDeque<Int>()
     private var first = false
     private var answer = false

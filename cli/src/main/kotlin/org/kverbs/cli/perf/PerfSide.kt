@@ -74,7 +74,7 @@ internal class PerfSide(
         meeting.connected()
     }
 
-    /** A message beyond the peer's memory is refused here, by an exception for programs that do so by mistake. */
+    /** Refuses memory that is too short. Otherwise the first request throws, as for a fault of this program. */
     private fun requireRoom(theirs: RemoteMemory) {
         if (theirs.length() >= options.longest) return
         throw PerfException("the peer has memory of ${theirs.length()} bytes for messages of ${options.longest} bytes")

@@ -44,7 +44,6 @@ internal class PortCounts(
         ) = counts(port, time, null) { it(now) }
 
         /** The counts between two readings of the port, and the time between these two. */
-
         fun between(
             port: WatchedPort,
             time: String,

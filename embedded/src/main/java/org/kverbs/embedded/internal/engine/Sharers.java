@@ -81,7 +81,10 @@ public final class Sharers {
         return null;
     }
 
-    /** Tells a thread that was not let in whether it may be soon: another thread has the lock, and runs. */
+    /**
+     * Tells a thread that was not let in whether a further try makes sense: another thread has the lock, and there is
+     * another processor on which that thread can run.
+     */
     public boolean mayOpen() {
         return isOpen && Entrance.HAS_OTHERS && !lock.isHeldByCurrentThread();
     }
