@@ -7,6 +7,9 @@ import org.kverbs.WorkCompletionStatus
 import org.kverbs.internal.jfr.FlightRecords
 import java.net.InetSocketAddress
 
+/** The words behind a failure's message that name the peer of a connection; none where there is no connection. */
+internal fun peerSuffix(peer: InetSocketAddress?): String = if (peer == null) "" else "; the peer is ${peer.shown()}"
+
 /** A failed completion, whose message names the [peer] if the queue pair belongs to a connection. */
 private class PeerFailure(
     completion: WorkCompletion,
@@ -19,7 +22,7 @@ private class PeerFailure(
         completion.queuePairNumber(),
         completion.workRequestId(),
     ) {
-    override val message: String? get() = super.message + if (peer == null) "" else "; the peer is ${peer.shown()}"
+    override val message: String? get() = super.message + peerSuffix(peer)
 
     override fun toString(): String = "${WorkCompletionException::class.java.name}: $message"
 }

@@ -56,6 +56,24 @@ class PeerOfFailureSpec :
             }
         }
 
+        test("should name the client that closed in the middle to a server's onFailure") {
+            onTwoHosts { _, serving, host ->
+                val failures = Channel<Throwable>(Channel.UNLIMITED)
+                serving.bind(InetSocketAddress("198.18.0.1", 0)) { onFailure { failures.trySend(it) } }.use { server ->
+                    coroutineScope {
+                        val job = server.serve(this) { connection -> while (true) connection.receive() }
+                        val client = host.connectMessages(server.address)
+                        client.send(ByteArray(1))
+                        client.close()
+                        val failure = withTimeout(20.seconds) { failures.receive() }
+                        failure.shouldBeInstanceOf<ChannelClosedException>().message shouldContain
+                            "; the peer is ${client.localAddress.shown()}"
+                        job.cancel()
+                    }
+                }
+            }
+        }
+
         test("should name the peer of a connection whose request failed") {
             onTwoHosts { _, serving, host ->
                 serving.listen(InetSocketAddress("198.18.0.1", 0)).use { listener ->
