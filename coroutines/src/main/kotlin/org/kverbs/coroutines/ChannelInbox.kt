@@ -295,9 +295,12 @@ internal class ChannelInbox(
         return given
     }
 
-    /** Undoes the wake-up of a receiver that was cancelled before it ran. */
+    /**
+     * Undoes the wake-up of a receiver that was cancelled before it ran. Does nothing the second time: a receiver that
+     * has thrown an error calls this, and so can the thread that was about to wake it.
+     */
     private fun leave(waiting: WaitingReceiver) {
-        val given = waiting.given
+        val given = synchronized(lock) { waiting.given.also { waiting.given = null } }
         if (given == null) release(waiting) else putBack(given)
     }
 
