@@ -2,7 +2,6 @@ package org.kverbs.embedded.internal.engine
 
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
-import io.kotest.matchers.collections.shouldBeEmpty
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
 import java.lang.foreign.Arena
@@ -20,9 +19,6 @@ private const val FILL: Byte = 7
 
 /** The number of attempts at a race whose outcome depends on the thread scheduler. */
 private const val ROUNDS = 50
-
-/** More calls than a call of the engine makes within each other. */
-private const val DEPTHS = 300
 
 /** Copies [length] bytes, and tells what the engine calls. */
 private class Told(
@@ -58,34 +54,6 @@ private class Following(
 ) : Event() {
     override fun happen() {
         happened.incrementAndGet()
-    }
-}
-
-/** Runs an action on a thread that has the stack of [left] calls left for it. */
-private class AtEndOfStack(
-    private val left: Int,
-    private val action: () -> Unit,
-) {
-    private var above = 0
-    private var thrown: Throwable? = null
-
-    fun thrown(): Throwable? {
-        Thread(null, ::descend, "at the end of its stack", 1L shl 18).apply { start() }.join()
-        return thrown
-    }
-
-    private fun descend() {
-        try {
-            descend()
-        } catch (_: StackOverflowError) {
-            // the end
-        }
-        if (above++ != left) return
-        try {
-            action()
-        } catch (e: Throwable) {
-            thrown = e
-        }
     }
 }
 
@@ -180,17 +148,6 @@ class LongCopiesSpec :
                 engine.locked { engine.copies().add(next) }
                 next.calls shouldContainExactly listOf("begin", "end true", "forget")
                 engine.copies().made() shouldBe 1
-            }
-        }
-
-        test("should hold the lock behind a copy, however little of the stack is left for it") {
-            Engine(false).use { engine ->
-                val thrown =
-                    (0..DEPTHS).mapNotNull { left ->
-                        val made = Told(true, source.address(), target.address(), 64)
-                        AtEndOfStack(left) { engine.locked { engine.copies().add(made) } }.thrown()
-                    }
-                thrown.filter { it !is StackOverflowError }.map { it.stackTraceToString() }.shouldBeEmpty()
             }
         }
 
