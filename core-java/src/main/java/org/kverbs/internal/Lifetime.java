@@ -89,8 +89,11 @@ public final class Lifetime {
     private final @Nullable Object owner = openedAt == null ? null : Traces.owner();
 
     private volatile @Nullable Throwable closedAt;
-    private final Actions beforeClosed = new Actions();
-    private final Actions whenClosed = new Actions();
+    /** The actions of {@link #beforeClosed}; null once they have run. */
+    private @Nullable List<Runnable> beforeClosed = new ArrayList<>(0);
+
+    /** The actions of {@link #whenClosed}; null once they have run. */
+    private @Nullable List<Runnable> whenClosed = new ArrayList<>(0);
 
     /**
      * Makes a lifetime that is not registered yet.
@@ -166,22 +169,49 @@ public final class Lifetime {
         }
     }
 
-    /**
-     * Runs an action once the native object is destroyed; at once if that has been already.
-     *
-     * @return takes the action back
-     */
-    public Runnable whenClosed(Runnable action) {
-        return whenClosed.add(action);
+    /** Runs an action once the native object is destroyed; at once if that has been already. */
+    public void whenClosed(Runnable action) {
+        synchronized (closeLock) {
+            if (whenClosed != null) {
+                whenClosed.add(action);
+                return;
+            }
+        }
+        action.run();
     }
 
     /** Runs an action when no thread can use the resource any more, before its native object is destroyed. */
     public void beforeClosed(Runnable action) {
-        beforeClosed.add(action);
+        synchronized (closeLock) {
+            if (beforeClosed != null) {
+                beforeClosed.add(action);
+                return;
+            }
+        }
+        action.run();
     }
 
-    private static void run(Actions actions, List<RuntimeException> failures) {
-        for (Runnable action : actions.takeAll()) {
+    /** Runs the actions under the lock, so that a second close waits for them. */
+    private void runBeforeClosed(List<RuntimeException> failures) {
+        List<Runnable> actions = beforeClosed;
+        beforeClosed = null;
+        run(actions, failures);
+    }
+
+    private void runWhenClosed(List<RuntimeException> failures) {
+        List<Runnable> actions;
+        synchronized (closeLock) {
+            actions = whenClosed;
+            whenClosed = null;
+        }
+        run(actions, failures);
+    }
+
+    private static void run(@Nullable List<Runnable> actions, List<RuntimeException> failures) {
+        if (actions == null) {
+            return;
+        }
+        for (Runnable action : actions) {
             try {
                 action.run();
             } catch (RuntimeException e) {
@@ -208,7 +238,7 @@ public final class Lifetime {
                 if (destroyed) {
                     return;
                 }
-                run(beforeClosed, failures); // under the lock, so that a second close waits for them
+                runBeforeClosed(failures);
                 closedAt = Traces.stackTrace("closed here");
                 if (!isGone()) {
                     ending().destroy().run();
@@ -222,7 +252,7 @@ public final class Lifetime {
                 }
             }
             Traces.closed(this);
-            run(whenClosed, failures);
+            runWhenClosed(failures);
         } catch (RuntimeException e) {
             failures.add(e);
         }

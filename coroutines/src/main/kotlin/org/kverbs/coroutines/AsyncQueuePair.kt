@@ -111,7 +111,7 @@ public fun <V : Verbs> CompletionDispatcher.qp(
                 }
                 block()
             }
-        } catch (e: Throwable) {
+        } catch (e: RuntimeException) {
             room?.giveBack(sendCount + receiveCount)
             throw e
         }
@@ -122,7 +122,7 @@ public fun <V : Verbs> CompletionDispatcher.qp(
                     "the queue"
             }
         asyncQueuePair(typed, pd, srq, queue, sendCount, receiveCount)
-    } catch (e: Throwable) {
+    } catch (e: RuntimeException) {
         closeAll(typed.queuePair, cause = e)
         throw e
     }

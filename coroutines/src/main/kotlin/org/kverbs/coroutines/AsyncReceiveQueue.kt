@@ -89,7 +89,7 @@ internal fun CompletionDispatcher.receiveQueue(
 internal inline fun <T> SharedReceiveQueue.closedOnFailure(steps: () -> T): T =
     try {
         steps()
-    } catch (e: Throwable) {
+    } catch (e: RuntimeException) {
         closeAll(this, cause = e)
         throw e
     }

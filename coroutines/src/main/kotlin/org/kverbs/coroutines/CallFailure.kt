@@ -29,8 +29,6 @@ internal class CallFailure(
         failure.workRequestId(),
     ),
     CopyableThrowable<CallFailure> {
-    override val message: String? get() = failure.message
-
     init {
         if (first != null) initCause(first)
         if (frames.isNotEmpty()) super.setStackTrace(frames)

@@ -100,8 +100,11 @@ internal class ChannelArrivals(
             }
 
             ChannelMessage.CLOSE -> {
-                val why = "the peer closed the message channel without finish() or disconnect(); see at the peer why"
-                link.fail(ChannelClosedException(why + peerSuffix(link.pair.failures.peer)))
+                link.fail(
+                    ChannelClosedException(
+                        "the peer closed the message channel without finish() or disconnect(); see at the peer why",
+                    ),
+                )
             }
         }
     }

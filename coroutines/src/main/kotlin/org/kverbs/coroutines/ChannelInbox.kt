@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.coroutines.ChannelArrival.State
 
 /**
@@ -265,24 +266,11 @@ internal class ChannelInbox(
     ): ChannelArrival? {
         tryTake(reads, fits)?.let { return it }
         val waiting = WaitingReceiver(reads, ::leave)
-        suspendToPost { continuation ->
+        suspendCancellableCoroutine { continuation ->
             waiting.continuation = continuation
-            var isEnlisted = false
-            try {
-                val isFirst = enlist(waiting)
-                continuation.invokeOnCancellation { forget(waiting) }
-                if (isFirst) waiting.wake()
-                isEnlisted = true
-            } finally {
-                // A fetch that it began has failed: the receiver must not keep its turn from the others.
-                if (!isEnlisted) {
-                    try {
-                        forget(waiting)
-                    } finally {
-                        leave(waiting)
-                    }
-                }
-            }
+            val isFirst = enlist(waiting)
+            continuation.invokeOnCancellation { forget(waiting) }
+            if (isFirst) waiting.wake()
         }
         val given = waiting.given ?: return takeAs(waiting, fits)
         var isTaken = false
@@ -295,12 +283,9 @@ internal class ChannelInbox(
         return given
     }
 
-    /**
-     * Undoes the wake-up of a receiver that was cancelled before it ran. Does nothing the second time: a receiver that
-     * has thrown an error calls this, and so can the thread that was about to wake it.
-     */
+    /** Undoes the wake-up of a receiver that was cancelled before it ran. */
     private fun leave(waiting: WaitingReceiver) {
-        val given = synchronized(lock) { waiting.given.also { waiting.given = null } }
+        val given = waiting.given
         if (given == null) release(waiting) else putBack(given)
     }
 

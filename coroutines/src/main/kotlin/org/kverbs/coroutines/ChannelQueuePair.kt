@@ -62,7 +62,7 @@ internal class ChannelQueuePair(
                     recvCq(shared.cq)
                 }
             }
-        } catch (e: Throwable) {
+        } catch (e: RuntimeException) {
             room?.giveBack(sendCount + memory.receiveCount)
             throw e
         }

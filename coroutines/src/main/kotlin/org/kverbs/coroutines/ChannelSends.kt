@@ -105,7 +105,7 @@ internal class ChannelSends(
         val id =
             try {
                 link.large.add(lent, sender)
-            } catch (e: Throwable) {
+            } catch (e: RuntimeException) {
                 room.release(1)
                 throw e
             }

@@ -73,7 +73,7 @@ internal class ChannelStage(
         override fun pin() {
             try {
                 body?.pin()
-            } catch (e: Throwable) {
+            } catch (e: IllegalStateException) {
                 body = null
                 giveBack(this)
                 throw e

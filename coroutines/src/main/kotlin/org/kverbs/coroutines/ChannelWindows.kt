@@ -80,7 +80,8 @@ internal class ChannelWindows(
         try {
             credits.acquire(1)
             return suspendToPost { continuation ->
-                val bound = reserve(memory, begun, gone)
+                val bound = reserve(memory, gone)
+                begun(bound)
                 try {
                     post({ onBound(bound, it, continuation, unused) }) { id ->
                         requests.bind(id, bound.window, bound.remote.rkey(), memory, access).signaled()
@@ -98,26 +99,14 @@ internal class ChannelWindows(
     /** Takes a window. The caller holds a credit, which is given back if this throws. */
     private fun reserve(
         memory: MemorySlice,
-        begun: (Bound) -> Unit,
         gone: (Bound) -> Unit,
     ): Bound {
-        var bound: Bound? = null
-        var isReserved = false
         try {
             val window = synchronized(idle) { idle.removeLastOrNull() } ?: newWindow()
-            val made = Bound(window, window.remote(memory, MemoryWindow.nextRkey(window.rkey())), gone)
-            bound = made
-            begun(made)
-            isReserved = true
-            return made
-        } finally {
-            if (!isReserved) {
-                try {
-                    bound?.close()
-                } finally {
-                    credits.release(1)
-                }
-            }
+            return Bound(window, window.remote(memory, MemoryWindow.nextRkey(window.rkey())), gone)
+        } catch (e: RuntimeException) {
+            credits.release(1)
+            throw e
         }
     }
 
@@ -166,8 +155,8 @@ internal class ChannelWindows(
                 }
                 return
             }
-        } catch (_: Throwable) {
-            // The queue pair no longer takes requests, or an error kept the request back.
+        } catch (_: RuntimeException) {
+            // the queue pair no longer takes requests
         }
         close(bound, ended)
     }

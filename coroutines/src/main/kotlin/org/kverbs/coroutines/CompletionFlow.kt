@@ -33,10 +33,8 @@ internal class CompletionFlow(
                     "with shareIn for several collectors"
             }
             isArmed = false // an event that came while no collector ran has no meaning
-            // The polling thread can be asleep and miss the close.
-            val forgetAtQueue = cq.whenClosed { fail(IllegalStateException("${cq.describe()} was closed")) }
+            loop.add(this@CompletionFlow)
             try {
-                loop.add(this@CompletionFlow)
                 check(dispatcher.channel.isOpen) {
                     "${dispatcher.channel.describe()} is closed, and with it the dispatcher of completions"
                 }
@@ -53,7 +51,6 @@ internal class CompletionFlow(
                 }
             } finally {
                 loop.remove(this@CompletionFlow)
-                forgetAtQueue.run()
                 isCollected.set(false)
             }
         }
@@ -97,5 +94,8 @@ public fun CompletionDispatcher.completions(cq: CompletionQueue): Flow<WorkCompl
     require(cq.channel() === channel) {
         "${cq.describe()} doesn't announce its completions to this dispatcher; make it with dispatcher.channel"
     }
-    return CompletionFlow(cq, this).flow
+    val completions = CompletionFlow(cq, this)
+    // The polling thread can be asleep and miss the close.
+    cq.whenClosed { completions.fail(IllegalStateException("${cq.describe()} was closed")) }
+    return completions.flow
 }

@@ -33,16 +33,14 @@ internal class LargeSends(
         sender: CancellableContinuation<Unit>?,
     ): Int {
         buffer.pin()
-        var isAdded = false
-        try {
-            return synchronized(lock) {
-                failure?.let { throw it }
+        synchronized(lock) {
+            val ended = failure
+            if (ended == null) {
                 waiting[next] = Waiting(buffer, sender)
-                isAdded = true
-                next++
+                return next++
             }
-        } finally {
-            if (!isAdded) buffer.unpin()
+            buffer.unpin()
+            throw ended
         }
     }
 

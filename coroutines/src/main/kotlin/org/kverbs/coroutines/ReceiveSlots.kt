@@ -157,7 +157,7 @@ internal class ReceiveSlots(
     class Promotion(
         val receiver: Any,
         val slot: ReceiveSlot?,
-        val failure: Throwable?,
+        val failure: RuntimeException?,
     )
 
     /**
@@ -185,7 +185,7 @@ internal class ReceiveSlots(
             val slot = take(next.length)
             receivers.addLast(next.receiver)
             Promotion(next.receiver, slot, null)
-        } catch (e: Throwable) {
+        } catch (e: RuntimeException) {
             Promotion(next.receiver, null, e)
         }
 

@@ -77,8 +77,7 @@ internal class Slabs(
                         resumptions.add(continuation, chunk)
                     }
                 }
-            } catch (e: Throwable) {
-                waiter?.let(::forget) // nobody would take its chunk
+            } catch (e: RuntimeException) {
                 continuation.resumeWithException(e)
             }
             waiter?.let { continuation.invokeOnCancellation { _ -> forget(it) } }

@@ -42,7 +42,7 @@ public fun CompletionDispatcher.srq(
                 }
                 block()
             }
-        } catch (e: Throwable) {
+        } catch (e: RuntimeException) {
             room?.giveBack(capacity)
             throw e
         }

@@ -24,10 +24,8 @@ import org.kverbs.internal.abi.IbvQpType;
  */
 public final class DirectPath {
 
-    /** The result of {@link #send} and {@link #receive} if the usual path is to do it. */
+    /** The result of {@link #receive} if the usual path is to do it. */
     static final int NOT_DONE = 1;
-    /** The result if another thread has what is needed, mostly for a microsecond or less. Nothing has changed. */
-    static final int IN_USE = 2;
 
     private static final VarHandle BUSY = handle();
 
@@ -68,24 +66,21 @@ public final class DirectPath {
         BUSY.setRelease(this, 0);
     }
 
-    /**
-     * Carries out one {@code struct ibv_send_wr}, and returns 0. If it returns {@link #NOT_DONE} or {@link #IN_USE},
-     * nothing has changed.
-     */
-    int send(long workRequests) {
+    /** Carries out one {@code struct ibv_send_wr}. Returns false if the usual path is to do it; nothing has changed. */
+    boolean send(long workRequests) {
         Engine engine = qp.hca.engine;
         if (engine.isVirtual() || qp.type != IbvQpType.IBV_QPT_RC || !DirectMessage.isUsual(workRequests)) {
-            return NOT_DONE;
+            return false;
         }
         Place place = engine.sharers().enter();
         if (place == null) {
-            return engine.sharers().mayOpen() ? IN_USE : NOT_DONE;
+            return false;
         }
         int mark = place.mark;
         try {
-            int result = lock() ? sendLocked(workRequests) : IN_USE;
+            boolean done = lock() && sendLocked(workRequests);
             place.leave();
-            return result;
+            return done;
         } catch (Throwable e) {
             broke = true;
             if (place.mark == mark) { // or else the exception came after leave()
@@ -155,63 +150,57 @@ public final class DirectPath {
         peer = null;
     }
 
-    private int sendLocked(long request) {
+    private boolean sendLocked(long request) {
         try {
             Qp to = isReady() ? findPeer() : null;
-            if (to == null) {
-                return NOT_DONE;
-            }
-            return to.direct.lock() ? sendTo(request, to) : IN_USE;
+            return to != null && to.direct.lock() && sendTo(request, to);
         } finally {
             unlock();
         }
     }
 
-    private int sendTo(long request, Qp to) {
+    private boolean sendTo(long request, Qp to) {
         try {
-            boolean fits = to.responder.awaits(qp.requester.nextPsn()) && message.find(request, qp, to);
-            return fits ? moveTo(to) : NOT_DONE;
+            return to.responder.awaits(qp.requester.nextPsn()) && message.find(request, qp, to) && moveTo(to);
         } finally {
             to.direct.unlock();
         }
     }
 
     /** Moves the message if the completion queues of both ends, which can be one, have room for what it completes. */
-    private int moveTo(Qp to) {
+    private boolean moveTo(Qp to) {
         Cq there = message.takesReceive() ? to.recvCq : null;
         Cq here = message.isSignaled() ? qp.sendCq : null;
         if (there == null || there == here) {
             return move(to, here, there == null ? 1 : 2);
         }
-        if (!there.reserve()) {
-            return IN_USE;
+        if (!there.reserve(1)) {
+            return false;
         }
         try {
-            return there.admits(1) ? move(to, here, 1) : NOT_DONE;
+            return move(to, here, 1);
         } finally {
             there.release();
         }
     }
 
     /** Moves the message if a completion queue has room for so many completions, or if none is given. */
-    private int move(Qp to, @Nullable Cq cq, int completions) {
+    private boolean move(Qp to, @Nullable Cq cq, int completions) {
         if (cq == null) {
-            return move(to);
+            message.move(qp, to);
+            made++;
+            return true;
         }
-        if (!cq.reserve()) {
-            return IN_USE;
+        if (!cq.reserve(completions)) {
+            return false;
         }
         try {
-            return cq.admits(completions) ? move(to) : NOT_DONE;
+            message.move(qp, to);
+            made++;
+            return true;
         } finally {
             cq.release();
         }
-    }
-
-    private int move(Qp to) {
-        message.move(qp, to);
-        made++;
-        return 0;
     }
 
     /** Tells whether the queue pair has nothing else to do, and nothing watches it. */
@@ -262,20 +251,17 @@ public final class DirectPath {
 
     /**
      * Posts a list of receives to the queue pair's own queue. Returns 0, or -errno with the refused request noted, or
-     * {@link #NOT_DONE} or {@link #IN_USE}, as {@link #send} does.
+     * {@link #NOT_DONE} if the usual path is to do it.
      */
     int receive(long workRequests, long badWorkRequest) {
         Engine engine = qp.hca.engine;
-        if (engine.isVirtual()) {
-            return NOT_DONE;
-        }
-        Place place = engine.sharers().enter();
+        Place place = engine.isVirtual() ? null : engine.sharers().enter();
         if (place == null) {
-            return engine.sharers().mayOpen() ? IN_USE : NOT_DONE;
+            return NOT_DONE;
         }
         int mark = place.mark;
         try {
-            int result = lock() ? receiveLocked(workRequests, badWorkRequest) : IN_USE;
+            int result = lock() ? receiveLocked(workRequests, badWorkRequest) : NOT_DONE;
             place.leave();
             return result;
         } catch (Throwable e) {

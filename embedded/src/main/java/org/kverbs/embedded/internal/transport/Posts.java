@@ -14,16 +14,6 @@ import org.kverbs.spi.QueuePairOps;
  */
 final class Posts implements QueuePairOps {
 
-    /**
-     * How often a post tries the direct path while another thread has what it needs, and how often it lets the
-     * processor pause before each further try: some two microseconds in all. A post on the usual path holds the lock of
-     * the engine for longer than a direct one takes, and so keeps the posts of other threads from the direct path. Two
-     * threads that send to each other and gave up at once kept each other on the usual path.
-     */
-    private static final int TRIES = 32;
-
-    private static final int PAUSES = 4;
-
     private final Qp qp;
     /** True for a caller that posts a list of sends as a whole or not at all. */
     private final boolean whole;
@@ -35,12 +25,7 @@ final class Posts implements QueuePairOps {
 
     @Override
     public int postSend(long workRequests, long badWorkRequest) {
-        int done = qp.direct.send(workRequests);
-        for (int i = 1; done == DirectPath.IN_USE && i < TRIES; i++) {
-            pause();
-            done = qp.direct.send(workRequests);
-        }
-        if (done == 0) {
+        if (qp.direct.send(workRequests)) {
             return 0;
         }
         qp.hca.engine.enter();
@@ -78,11 +63,7 @@ final class Posts implements QueuePairOps {
     @Override
     public int postReceive(long workRequests, long badWorkRequest) {
         int done = qp.direct.receive(workRequests, badWorkRequest);
-        for (int i = 1; done == DirectPath.IN_USE && i < TRIES; i++) {
-            pause();
-            done = qp.direct.receive(workRequests, badWorkRequest);
-        }
-        if (done <= 0) {
+        if (done != DirectPath.NOT_DONE) {
             return done;
         }
         qp.hca.engine.enter();
@@ -104,12 +85,6 @@ final class Posts implements QueuePairOps {
             return result;
         } finally {
             qp.hca.engine.leave();
-        }
-    }
-
-    private static void pause() {
-        for (int i = 0; i < PAUSES; i++) {
-            Thread.onSpinWait();
         }
     }
 }
