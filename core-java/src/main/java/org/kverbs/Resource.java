@@ -70,9 +70,14 @@ public abstract class Resource implements AutoCloseable {
      * Runs an action when this resource is closed and its native object is destroyed. The closing thread runs it; if
      * the resource is already closed, the calling thread runs it at once. The close throws the exceptions of actions
      * after all of them have run. A layer above uses this to end its waits.
+     *
+     * <p>This resource keeps the action reachable until then. Run the result when the action is no longer
+     * needed: an object with a shorter life than this resource does so at its own end.
+     *
+     * @return takes the action back, on any thread; does nothing if the close has begun to run the actions
      */
-    public final void whenClosed(Runnable action) {
-        lifetime.whenClosed(action);
+    public final Runnable whenClosed(Runnable action) {
+        return lifetime.whenClosed(action);
     }
 
     /**

@@ -54,6 +54,46 @@ class ReachabilitySpec :
             }
         }
 
+        test("should keep an action for a resource's close until it is taken back, and run the others in their order") {
+            NullBench().use { bench ->
+                val ran = mutableListOf<Int>()
+                val left = mutableListOf<WeakReference<*>>()
+                bench.pd.whenClosed { ran += 1 }
+                repeat(3) { left += takenBack(bench.pd, ran) }
+                val twice = bench.pd.whenClosed { ran += 2 }
+                bench.pd.whenClosed { ran += 3 }
+                repeat(2) { twice.run() }
+                val kept =
+                    Any().let { used ->
+                        bench.pd.whenClosed { check(used !== ran) }
+                        WeakReference(used)
+                    }
+                collectGarbage()
+                left.map { it.isThere() } shouldBe List(3) { false }
+                kept.isThere() shouldBe true
+                bench.pd.close()
+                ran shouldBe listOf(1, 3)
+                bench.pd.whenClosed { ran += 4 }.run()
+                ran shouldBe listOf(1, 3, 4)
+            }
+        }
+
+        test("should run an action of a close that takes others back, and those which were not taken back in time") {
+            NullBench().use { bench ->
+                val ran = mutableListOf<Int>()
+                lateinit var second: Runnable
+                val first =
+                    bench.pd.whenClosed {
+                        ran += 1
+                        second.run()
+                    }
+                second = bench.pd.whenClosed { ran += 2 }
+                bench.pd.close()
+                first.run()
+                ran shouldBe listOf(1, 2)
+            }
+        }
+
         test("should keep an event channel and its ids until they are closed") {
             val manager = FakeConnectionManager()
             val (channel, id) = channelAndId(manager)
@@ -93,6 +133,20 @@ private fun failedMove(bench: NullBench): Triple<Held, Held, MemoryRegion> {
     NullVerbs.set(NullVerbs.Option.REFUSE_MOVE, Errno.ENOMEM)
     shouldThrow<RdmaSystemException> { region.reregister(to.allocate(64)) }
     return Triple(WeakReference(from.scope()), WeakReference(to.scope()), region)
+}
+
+/** Adds an action and takes it back; returns what only the action refers to. */
+private fun takenBack(
+    resource: Resource,
+    ran: MutableList<Int>,
+): WeakReference<*> {
+    val used = Any()
+    resource
+        .whenClosed {
+            ran += -1
+            check(used !== ran)
+        }.run()
+    return WeakReference(used)
 }
 
 private fun channelAndId(

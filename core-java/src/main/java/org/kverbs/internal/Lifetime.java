@@ -89,11 +89,8 @@ public final class Lifetime {
     private final @Nullable Object owner = openedAt == null ? null : Traces.owner();
 
     private volatile @Nullable Throwable closedAt;
-    /** The actions of {@link #beforeClosed}; null once they have run. */
-    private @Nullable List<Runnable> beforeClosed = new ArrayList<>(0);
-
-    /** The actions of {@link #whenClosed}; null once they have run. */
-    private @Nullable List<Runnable> whenClosed = new ArrayList<>(0);
+    private final Actions beforeClosed = new Actions();
+    private final Actions whenClosed = new Actions();
 
     /**
      * Makes a lifetime that is not registered yet.
@@ -169,49 +166,22 @@ public final class Lifetime {
         }
     }
 
-    /** Runs an action once the native object is destroyed; at once if that has been already. */
-    public void whenClosed(Runnable action) {
-        synchronized (closeLock) {
-            if (whenClosed != null) {
-                whenClosed.add(action);
-                return;
-            }
-        }
-        action.run();
+    /**
+     * Runs an action once the native object is destroyed; at once if that has been already.
+     *
+     * @return takes the action back
+     */
+    public Runnable whenClosed(Runnable action) {
+        return whenClosed.add(action);
     }
 
     /** Runs an action when no thread can use the resource any more, before its native object is destroyed. */
     public void beforeClosed(Runnable action) {
-        synchronized (closeLock) {
-            if (beforeClosed != null) {
-                beforeClosed.add(action);
-                return;
-            }
-        }
-        action.run();
+        beforeClosed.add(action);
     }
 
-    /** Runs the actions under the lock, so that a second close waits for them. */
-    private void runBeforeClosed(List<RuntimeException> failures) {
-        List<Runnable> actions = beforeClosed;
-        beforeClosed = null;
-        run(actions, failures);
-    }
-
-    private void runWhenClosed(List<RuntimeException> failures) {
-        List<Runnable> actions;
-        synchronized (closeLock) {
-            actions = whenClosed;
-            whenClosed = null;
-        }
-        run(actions, failures);
-    }
-
-    private static void run(@Nullable List<Runnable> actions, List<RuntimeException> failures) {
-        if (actions == null) {
-            return;
-        }
-        for (Runnable action : actions) {
+    private static void run(Actions actions, List<RuntimeException> failures) {
+        for (Runnable action : actions.takeAll()) {
             try {
                 action.run();
             } catch (RuntimeException e) {
@@ -238,7 +208,7 @@ public final class Lifetime {
                 if (destroyed) {
                     return;
                 }
-                runBeforeClosed(failures);
+                run(beforeClosed, failures); // under the lock, so that a second close waits for them
                 closedAt = Traces.stackTrace("closed here");
                 if (!isGone()) {
                     ending().destroy().run();
@@ -252,7 +222,7 @@ public final class Lifetime {
                 }
             }
             Traces.closed(this);
-            runWhenClosed(failures);
+            run(whenClosed, failures);
         } catch (RuntimeException e) {
             failures.add(e);
         }

@@ -111,7 +111,7 @@ public fun <V : Verbs> CompletionDispatcher.qp(
                 }
                 block()
             }
-        } catch (e: RuntimeException) {
+        } catch (e: Throwable) {
             room?.giveBack(sendCount + receiveCount)
             throw e
         }
@@ -122,7 +122,7 @@ public fun <V : Verbs> CompletionDispatcher.qp(
                     "the queue"
             }
         asyncQueuePair(typed, pd, srq, queue, sendCount, receiveCount)
-    } catch (e: RuntimeException) {
+    } catch (e: Throwable) {
         closeAll(typed.queuePair, cause = e)
         throw e
     }

@@ -89,7 +89,7 @@ internal fun CompletionDispatcher.receiveQueue(
 internal inline fun <T> SharedReceiveQueue.closedOnFailure(steps: () -> T): T =
     try {
         steps()
-    } catch (e: RuntimeException) {
+    } catch (e: Throwable) {
         closeAll(this, cause = e)
         throw e
     }

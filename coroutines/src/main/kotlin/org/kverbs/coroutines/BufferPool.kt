@@ -26,9 +26,8 @@ public class BufferPool internal constructor(
     /** The buffers that were taken with diagnostics on and are still lent. */
     private val traces = ConcurrentHashMap<PooledBuffer, Throwable>()
 
-    init {
+    private val forgetAtDomain =
         pd.whenClosed { slabs.close("the protection domain of the ${describe()} was closed") }
-    }
 
     /** Bytes that are not lent, registered or not. A buffer counts with its size rounded up to a power of two. */
     public val available: Long get() = slabs.available
@@ -112,6 +111,7 @@ public class BufferPool internal constructor(
      *   where each was taken, if [Diagnostics] were on at that time. The pool is closed nevertheless.
      */
     override fun close() {
+        forgetAtDomain.run() // a domain can live for longer than many pools
         val out = slabs.close("the ${describe()} is closed")
         if (out == 0) return
         val hint = if (Diagnostics.areOn()) "" else " (set -Dkverbs.diagnostics=true to see where they were taken)"

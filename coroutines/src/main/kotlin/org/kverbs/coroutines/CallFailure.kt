@@ -29,6 +29,8 @@ internal class CallFailure(
         failure.workRequestId(),
     ),
     CopyableThrowable<CallFailure> {
+    override val message: String? get() = failure.message
+
     init {
         if (first != null) initCause(first)
         if (frames.isNotEmpty()) super.setStackTrace(frames)

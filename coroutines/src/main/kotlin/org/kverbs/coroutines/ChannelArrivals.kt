@@ -100,11 +100,8 @@ internal class ChannelArrivals(
             }
 
             ChannelMessage.CLOSE -> {
-                link.fail(
-                    ChannelClosedException(
-                        "the peer closed the message channel without finish() or disconnect(); see at the peer why",
-                    ),
-                )
+                val why = "the peer closed the message channel without finish() or disconnect(); see at the peer why"
+                link.fail(ChannelClosedException(why + peerSuffix(link.pair.failures.peer)))
             }
         }
     }

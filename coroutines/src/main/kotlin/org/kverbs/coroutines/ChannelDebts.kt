@@ -14,6 +14,15 @@ internal class ChannelDebts(
 
     /** Number of messages that have arrived and whose credit was not returned. */
     private val kept = AtomicInteger()
+    private var counted = 0L
+
+    /** Number of messages that cost the peer a credit: what it has counted as sent. */
+    val arrivals: Long
+        get() {
+            kept.get() // the polling thread changes it after each count: a read of it makes the count visible here
+            return counted
+        }
+
     private val done = ArrayDeque<Int>()
     private var first = false
     private var answer = false
@@ -26,8 +35,9 @@ internal class ChannelDebts(
         val id: Int,
     )
 
-    /** Counts a message that cost the peer a credit. */
+    /** Counts a message that cost the peer a credit. Only the polling thread calls it. */
     fun arrived() {
+        counted++
         if (kept.incrementAndGet() > receiveSlots) {
             throw ChannelProtocolException(
                 "the peer sent more messages than the $receiveSlots for which it has credits",

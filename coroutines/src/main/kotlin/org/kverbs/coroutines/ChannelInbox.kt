@@ -1,7 +1,6 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CompletableDeferred
-import kotlinx.coroutines.suspendCancellableCoroutine
 import org.kverbs.coroutines.ChannelArrival.State
 
 /**
@@ -266,11 +265,24 @@ internal class ChannelInbox(
     ): ChannelArrival? {
         tryTake(reads, fits)?.let { return it }
         val waiting = WaitingReceiver(reads, ::leave)
-        suspendCancellableCoroutine { continuation ->
+        suspendToPost { continuation ->
             waiting.continuation = continuation
-            val isFirst = enlist(waiting)
-            continuation.invokeOnCancellation { forget(waiting) }
-            if (isFirst) waiting.wake()
+            var isEnlisted = false
+            try {
+                val isFirst = enlist(waiting)
+                continuation.invokeOnCancellation { forget(waiting) }
+                if (isFirst) waiting.wake()
+                isEnlisted = true
+            } finally {
+                // A fetch that it began has failed: the receiver must not keep its turn from the others.
+                if (!isEnlisted) {
+                    try {
+                        forget(waiting)
+                    } finally {
+                        leave(waiting)
+                    }
+                }
+            }
         }
         val given = waiting.given ?: return takeAs(waiting, fits)
         var isTaken = false
@@ -283,9 +295,12 @@ internal class ChannelInbox(
         return given
     }
 
-    /** Undoes the wake-up of a receiver that was cancelled before it ran. */
+    /**
+     * Undoes the wake-up of a receiver that was cancelled before it ran. Does nothing the second time: a receiver that
+     * has thrown an error calls this, and so can the thread that was about to wake it.
+     */
     private fun leave(waiting: WaitingReceiver) {
-        val given = waiting.given
+        val given = synchronized(lock) { waiting.given.also { waiting.given = null } }
         if (given == null) release(waiting) else putBack(given)
     }
 

@@ -47,7 +47,7 @@ internal class ChannelLink(
     val pair =
         try {
             ChannelQueuePair(dispatcher, memory, settings, ::failed) { outbox.sayWhatIsDue() }
-        } catch (e: RuntimeException) {
+        } catch (e: Throwable) {
             memory.close()
             throw e
         }
@@ -161,7 +161,7 @@ internal class ChannelLink(
         get() {
             val credits = window?.credits
             val waiting = credits?.waitingCount ?: 0
-            return ChannelStats(sent, keepAlive.heard, credits?.available ?: 0, waiting, inbox.size)
+            return ChannelStats(sent, debts.arrivals, credits?.available ?: 0, waiting, inbox.size)
         }
 
     private val cause: Throwable? get() = failure.get() ?: ending.get()

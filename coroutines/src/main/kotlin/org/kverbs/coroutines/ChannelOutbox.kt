@@ -133,7 +133,7 @@ internal class ChannelOutbox(
     private fun stage(): ChannelStage.Slot =
         try {
             link.memory.stage.take()
-        } catch (e: RuntimeException) {
+        } catch (e: Throwable) {
             room.release(1)
             throw e
         }
@@ -161,8 +161,10 @@ internal class ChannelOutbox(
                     }
                 }
             }
-        } catch (e: RuntimeException) {
-            link.failBehind(e) // an exception here would end the polling thread and all its queues
+        } catch (e: Throwable) {
+            // After an error, too: what was due is lost, and the peer would wait for it. On the polling thread an
+            // exception here would end all channels of the completion queue.
+            link.failBehind(e)
         }
     }
 

@@ -54,7 +54,7 @@ internal class ChannelPublications(
         val local =
             try {
                 publishable(region, rights).also { take(name, bytes.size) }
-            } catch (e: RuntimeException) {
+            } catch (e: Throwable) {
                 giveBack()
                 throw e
             }

@@ -62,7 +62,7 @@ internal class ChannelQueuePair(
                     recvCq(shared.cq)
                 }
             }
-        } catch (e: RuntimeException) {
+        } catch (e: Throwable) {
             room?.giveBack(sendCount + memory.receiveCount)
             throw e
         }

@@ -105,7 +105,7 @@ internal class ChannelSends(
         val id =
             try {
                 link.large.add(lent, sender)
-            } catch (e: RuntimeException) {
+            } catch (e: Throwable) {
                 room.release(1)
                 throw e
             }

@@ -73,7 +73,7 @@ internal class ChannelStage(
         override fun pin() {
             try {
                 body?.pin()
-            } catch (e: IllegalStateException) {
+            } catch (e: Throwable) {
                 body = null
                 giveBack(this)
                 throw e

@@ -80,8 +80,7 @@ internal class ChannelWindows(
         try {
             credits.acquire(1)
             return suspendToPost { continuation ->
-                val bound = reserve(memory, gone)
-                begun(bound)
+                val bound = reserve(memory, begun, gone)
                 try {
                     post({ onBound(bound, it, continuation, unused) }) { id ->
                         requests.bind(id, bound.window, bound.remote.rkey(), memory, access).signaled()
@@ -99,14 +98,26 @@ internal class ChannelWindows(
     /** Takes a window. The caller holds a credit, which is given back if this throws. */
     private fun reserve(
         memory: MemorySlice,
+        begun: (Bound) -> Unit,
         gone: (Bound) -> Unit,
     ): Bound {
+        var bound: Bound? = null
+        var isReserved = false
         try {
             val window = synchronized(idle) { idle.removeLastOrNull() } ?: newWindow()
-            return Bound(window, window.remote(memory, MemoryWindow.nextRkey(window.rkey())), gone)
-        } catch (e: RuntimeException) {
-            credits.release(1)
-            throw e
+            val made = Bound(window, window.remote(memory, MemoryWindow.nextRkey(window.rkey())), gone)
+            bound = made
+            begun(made)
+            isReserved = true
+            return made
+        } finally {
+            if (!isReserved) {
+                try {
+                    bound?.close()
+                } finally {
+                    credits.release(1)
+                }
+            }
         }
     }
 
@@ -155,8 +166,8 @@ internal class ChannelWindows(
                 }
                 return
             }
-        } catch (_: RuntimeException) {
-            // the queue pair no longer takes requests
+        } catch (_: Throwable) {
+            // The queue pair no longer takes requests, or an error kept the request back.
         }
         close(bound, ended)
     }

@@ -33,8 +33,10 @@ internal class CompletionFlow(
                     "with shareIn for several collectors"
             }
             isArmed = false // an event that came while no collector ran has no meaning
-            loop.add(this@CompletionFlow)
+            // The polling thread can be asleep and miss the close.
+            val forgetAtQueue = cq.whenClosed { fail(IllegalStateException("${cq.describe()} was closed")) }
             try {
+                loop.add(this@CompletionFlow)
                 check(dispatcher.channel.isOpen) {
                     "${dispatcher.channel.describe()} is closed, and with it the dispatcher of completions"
                 }
@@ -51,6 +53,7 @@ internal class CompletionFlow(
                 }
             } finally {
                 loop.remove(this@CompletionFlow)
+                forgetAtQueue.run()
                 isCollected.set(false)
             }
         }
@@ -94,8 +97,5 @@ public fun CompletionDispatcher.completions(cq: CompletionQueue): Flow<WorkCompl
     require(cq.channel() === channel) {
         "${cq.describe()} doesn't announce its completions to this dispatcher; make it with dispatcher.channel"
     }
-    val completions = CompletionFlow(cq, this)
-    // The polling thread can be asleep and miss the close.
-    cq.whenClosed { completions.fail(IllegalStateException("${cq.describe()} was closed")) }
-    return completions.flow
+    return CompletionFlow(cq, this).flow
 }

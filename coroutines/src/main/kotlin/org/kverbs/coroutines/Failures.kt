@@ -5,6 +5,27 @@ import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.internal.jfr.FlightRecords
+import java.net.InetSocketAddress
+
+/** The words behind a failure's message that name the peer of a connection; none where there is no connection. */
+internal fun peerSuffix(peer: InetSocketAddress?): String = if (peer == null) "" else "; the peer is ${peer.shown()}"
+
+/** A failed completion, whose message names the [peer] if the queue pair belongs to a connection. */
+private class PeerFailure(
+    completion: WorkCompletion,
+    opcode: Int,
+    private val peer: InetSocketAddress?,
+) : WorkCompletionException(
+        completion.rawStatus(),
+        opcode,
+        completion.vendorError(),
+        completion.queuePairNumber(),
+        completion.workRequestId(),
+    ) {
+    override val message: String? get() = super.message + peerSuffix(peer)
+
+    override fun toString(): String = "${WorkCompletionException::class.java.name}: $message"
+}
 
 /**
  * Remembers the first failure of a queue pair, which becomes the cause of the requests flushed afterwards.
@@ -18,6 +39,10 @@ internal class Failures(
 ) {
     private var isTold = false
 
+    /** The peer of the connection that the queue pair belongs to; the failures name it. */
+    @Volatile
+    var peer: InetSocketAddress? = null
+
     @Volatile
     private var first: WorkCompletionException? = null
 
@@ -30,14 +55,7 @@ internal class Failures(
         completion: WorkCompletion,
         opcode: Int,
     ): WorkCompletionException {
-        val failure =
-            WorkCompletionException(
-                completion.rawStatus(),
-                opcode,
-                completion.vendorError(),
-                completion.queuePairNumber(),
-                completion.workRequestId(),
-            )
+        val failure = PeerFailure(completion, opcode, peer)
         if (failure.status() != WorkCompletionStatus.WR_FLUSH_ERR) {
             if (first == null) first = failure
             dispatcher?.countFailure()

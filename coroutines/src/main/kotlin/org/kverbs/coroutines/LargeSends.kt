@@ -33,14 +33,16 @@ internal class LargeSends(
         sender: CancellableContinuation<Unit>?,
     ): Int {
         buffer.pin()
-        synchronized(lock) {
-            val ended = failure
-            if (ended == null) {
+        var isAdded = false
+        try {
+            return synchronized(lock) {
+                failure?.let { throw it }
                 waiting[next] = Waiting(buffer, sender)
-                return next++
+                isAdded = true
+                next++
             }
-            buffer.unpin()
-            throw ended
+        } finally {
+            if (!isAdded) buffer.unpin()
         }
     }
 

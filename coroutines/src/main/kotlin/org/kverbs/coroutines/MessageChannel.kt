@@ -171,7 +171,16 @@ public class MessageChannel internal constructor(
      * @throws IllegalArgumentException if the message is longer than the buffer; the next receive gets it then
      * @throws ChannelClosedException if the peer has sent its last message, or has closed the channel
      */
-    public suspend fun receive(into: RegisteredBuffer): Long {
+    public suspend fun receive(into: RegisteredBuffer): Long = receiveOrNull(into) ?: throw noMore()
+
+    /**
+     * Receives a message into the start of a buffer, or returns null if the peer has sent its last one; suspends until
+     * then. Otherwise the same as [receive] into a buffer.
+     *
+     * @return the message's length in bytes, or null
+     * @throws IllegalArgumentException if the message is longer than the buffer; the next receive gets it then
+     */
+    public suspend fun receiveOrNull(into: RegisteredBuffer): Long? {
         var room: MemorySegment? = null
         // Pinned before a message is taken: otherwise a buffer that is closed now loses it, or has a new owner already.
         val fits = { length: Long ->
@@ -181,7 +190,7 @@ public class MessageChannel internal constructor(
             room = memory
         }
         try {
-            val arrival = arrived(link.inbox.take(link.canReadInto(into), fits)) ?: throw noMore()
+            val arrival = arrived(link.inbox.take(link.canReadInto(into), fits)) ?: return null
             val bytes = arrival.bytes
             if (bytes == null) {
                 link.reporting { link.fetches.read(arrival, into) }
@@ -292,10 +301,11 @@ public class MessageChannel internal constructor(
 
     /**
      * Sets the failure that a flushed request stands for: some devices flush before the connection manager reports the
-     * end of the connection.
+     * end of the connection. Other failures name its peer.
      */
     internal fun endsBy(end: ConnectionException) {
         link.whenFlushed = end
+        link.pair.failures.peer = end.address()
     }
 
     /**

@@ -59,7 +59,7 @@ internal fun RdmaHost.started(
     try {
         made.value.start(made.said.privateData(), Opening.of(made.node.context, hasAsked))
         return MessageConnection(this, made)
-    } catch (e: RuntimeException) {
+    } catch (e: Throwable) {
         closeAll(made.steps.id, made.value, made, cause = e)
         throw e
     }

@@ -106,6 +106,12 @@ public class MessageConnection internal constructor(
     /** Receives a message into a buffer, and returns its length in bytes; see [MessageChannel.receive]. */
     public suspend fun receive(into: RegisteredBuffer): Long = channel.receive(into)
 
+    /**
+     * Receives a message into a buffer, and returns its length in bytes, or null if the peer has sent its last one; see
+     * [MessageChannel.receiveOrNull].
+     */
+    public suspend fun receiveOrNull(into: RegisteredBuffer): Long? = channel.receiveOrNull(into)
+
     /** Publishes a region to the peer under a name; see [MessageChannel.publish]. */
     public suspend fun publish(
         name: String,

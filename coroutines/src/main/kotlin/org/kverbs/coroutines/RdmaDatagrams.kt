@@ -84,7 +84,7 @@ public suspend fun RdmaHost.connectDatagrams(
         val path = made.pd.addressHandle(checkNotNull(answer.address()) { "$answer has no address" })
         val service = Destination(path, answer.queuePairNumber(), answer.qkey())
         return RdmaDatagrams(made.steps.id, made.node, made.value, answer.privateData(), service)
-    } catch (e: RuntimeException) {
+    } catch (e: Throwable) {
         closeAll(made.steps.id, made, cause = e)
         throw e
     }

@@ -65,7 +65,7 @@ internal class ReceiveSide(
     /** A receive that the device refused, and the receiver that is left without a request; null if there is none. */
     private class Refusal(
         val receiver: Any?,
-        val cause: RuntimeException,
+        val cause: Throwable,
     )
 
     /** Posts a receive. Called under the lock; the caller gives the refusal to [settle] outside it. */
@@ -77,7 +77,8 @@ internal class ReceiveSide(
             VectorRegisters.clearUpperHalves()
             post(id(slot.index), checkNotNull(slot.memory))
             null
-        } catch (e: RuntimeException) {
+        } catch (e: Throwable) {
+            // An error, too, as of a stack that is too short: nobody must join a receive that was not posted.
             Refusal(slots.takeBack(slot, receiver), e)
         }
 

@@ -157,7 +157,7 @@ internal class ReceiveSlots(
     class Promotion(
         val receiver: Any,
         val slot: ReceiveSlot?,
-        val failure: RuntimeException?,
+        val failure: Throwable?,
     )
 
     /**
@@ -185,7 +185,7 @@ internal class ReceiveSlots(
             val slot = take(next.length)
             receivers.addLast(next.receiver)
             Promotion(next.receiver, slot, null)
-        } catch (e: RuntimeException) {
+        } catch (e: Throwable) {
             Promotion(next.receiver, null, e)
         }
 

@@ -1,5 +1,6 @@
 package org.kverbs.coroutines
 
+import org.kverbs.MemorySlice
 import org.kverbs.RemoteMemory
 import org.kverbs.SendRequests
 import java.lang.foreign.MemorySegment
@@ -45,8 +46,12 @@ internal class RemoteTransfers(
         from: RemoteMemory,
         into: RegisteredBuffer,
     ): Unit =
-        inPieces(from.length()) { requests, at, length ->
-            requests.read(0, from.address() + at, from.rkey()).into(local(into, at, length))
+        if (from.length() in 1..PIECE) {
+            inOne(SendOperation.READ, into, from)
+        } else {
+            inPieces(from.length()) { requests, at, length ->
+                requests.read(0, from.address() + at, from.rkey()).into(local(into, at, length))
+            }
         }
 
     suspend fun write(
@@ -65,17 +70,35 @@ internal class RemoteTransfers(
         to: RemoteMemory,
         from: RegisteredBuffer,
     ): Unit =
-        inPieces(to.length()) { requests, at, length ->
-            requests.write(0, to.address() + at, to.rkey()).from(local(from, at, length))
+        if (to.length() in 1..PIECE) {
+            inOne(SendOperation.WRITE, from, to)
+        } else {
+            inPieces(to.length()) { requests, at, length ->
+                requests.write(0, to.address() + at, to.rkey()).from(local(from, at, length))
+            }
         }
+
+    /**
+     * Moves all of [remote] by one request. That needs no list of requests, and on the polling thread the caller looks
+     * for the completion before it suspends.
+     */
+    private suspend fun inOne(
+        operation: SendOperation,
+        buffer: RegisteredBuffer,
+        remote: RemoteMemory,
+    ) {
+        val part = local(buffer.part(0, remote.length()))
+        oneSided.await(operation, part, buffer, remote.address(), remote.rkey(), 0, null)
+    }
 
     private fun local(
         buffer: RegisteredBuffer,
         at: Long,
         length: Long,
-    ) = requireNotNull(memory.local(buffer.slice(at, length))) {
-        "the buffer belongs to another open device or connection"
-    }
+    ) = local(buffer.slice(at, length))
+
+    private fun local(part: MemorySlice) =
+        requireNotNull(memory.local(part)) { "the buffer belongs to another open device or connection" }
 
     private suspend inline fun inPieces(
         length: Long,

@@ -27,7 +27,7 @@ internal class SendSide(
     dispatcher: CompletionDispatcher,
     polled: PolledQueue,
     capacity: Int,
-    failures: Failures,
+    val failures: Failures,
     private val isShared: Boolean = false,
     private val onRoom: () -> Unit = {},
 ) : RequestSide(dispatcher, polled, capacity) {

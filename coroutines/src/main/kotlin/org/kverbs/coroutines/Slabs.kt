@@ -77,7 +77,8 @@ internal class Slabs(
                         resumptions.add(continuation, chunk)
                     }
                 }
-            } catch (e: RuntimeException) {
+            } catch (e: Throwable) {
+                waiter?.let(::forget) // nobody would take its chunk
                 continuation.resumeWithException(e)
             }
             waiter?.let { continuation.invokeOnCancellation { _ -> forget(it) } }

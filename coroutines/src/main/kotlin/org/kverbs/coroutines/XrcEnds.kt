@@ -42,7 +42,7 @@ public fun CompletionDispatcher.srq(
                 }
                 block()
             }
-        } catch (e: RuntimeException) {
+        } catch (e: Throwable) {
             room?.giveBack(capacity)
             throw e
         }

@@ -75,6 +75,24 @@ class DirectReceiveSpec :
             }
         }
 
+        test("should return null in place of a message once the peer has finished, and throw if it closed") {
+            for (isFinished in listOf(true, false)) {
+                TwoChannels(AT_SENDER).use { ends ->
+                    ends.serverPd.bufferPool().take(LARGE.toLong()).use { into ->
+                        ends.client.send(ByteArray(3))
+                        if (isFinished) ends.client.finish() else ends.client.close()
+                        ends.server.receiveOrNull(into) shouldBe 3L
+                        if (isFinished) {
+                            ends.server.receiveOrNull(into) shouldBe null
+                            shouldThrow<ChannelClosedException> { ends.server.receive(into) }
+                        } else {
+                            shouldThrow<ChannelClosedException> { ends.server.receiveOrNull(into) }
+                        }
+                    }
+                }
+            }
+        }
+
         test("should register no memory for messages that are received into buffers, with fetchAhead(0)") {
             diagnosed {
                 TwoChannels(AT_SENDER).use { ends ->

@@ -327,6 +327,21 @@ class RdmaServerSpec :
             }
         }
 
+        test("should count as received what the peer counts as sent, without credits and the like") {
+            bound({ channel { receiveSlots(2) } }) { server, host, address ->
+                server.serve(this) { for (message in it.incoming) it.send(message) }
+                val client = host.connectMessages(address)
+                repeat(20) {
+                    client.send(ByteArray(if (it % 2 == 0) 100 else 1 shl 20))
+                    client.receive()
+                }
+                val served = server.endOf(client)
+                listOf(client.stats.sent, served.stats.received, served.stats.sent, client.stats.received) shouldBe
+                    listOf(20L, 20L, 20L, 20L)
+                client.disconnect()
+            }
+        }
+
         test("should report in figures what a connection holds and waits for") {
             bound({ channel { receiveSlots(2) } }) { server, host, address ->
                 val mayReceive = CompletableDeferred<Unit>()

@@ -77,6 +77,27 @@ class RefusedReceiveSpec :
             }
         }
 
+        test("should take the next receiver after an error of a post, and after one of a receiver that waited") {
+            refusing(onPost = { if (it == 0 || it == 2) throw StackOverflowError() }) { scope ->
+                shouldThrow<StackOverflowError> { receive(scope, 0).await() }
+                val (first, second, third) = List(3) { receive(scope, it) }
+                ends.client.qp.send(ends.client.text("a"))
+                lengthOf(first) shouldBe 1
+                shouldThrow<StackOverflowError> { lengthOf(second) }
+                ends.client.qp.send(ends.client.text("ccc"))
+                lengthOf(third) shouldBe 3
+            }
+        }
+
+        test("should take the next receive after an error of postReceive") {
+            refusing(onPost = { if (it == 0) throw OutOfMemoryError("planted") }) {
+                shouldThrow<OutOfMemoryError> { side.post(ends.server.region[0, 64], null) }
+                val next = side.post(ends.server.region[0, 64], null)
+                ends.client.qp.send(ends.client.text("bb"))
+                lengthOf(next) shouldBe 2
+            }
+        }
+
         test("should give the entry of a refused receive to a receiver that waits for it") {
             lateinit var waiting: () -> Deferred<Received>
             lateinit var second: Deferred<Received>

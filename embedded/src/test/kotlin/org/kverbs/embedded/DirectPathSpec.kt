@@ -13,7 +13,10 @@ import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.QueuePairAttributes
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.attributes.QueuePairType
+import org.kverbs.embedded.internal.transport.InsideDirectPath
 import java.time.Duration
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.TimeUnit
 import java.util.function.Consumer
 import kotlin.random.Random
 
@@ -22,6 +25,10 @@ private const val PROGRAMS = 60
 private const val BYTES = 1L shl 18
 private const val LONGEST = 50_000
 private const val SHORT = 64L
+
+/** The constants of the same names in the direct path. */
+private const val NOT_DONE = 1
+private const val IN_USE = 2
 
 private fun EmbeddedFabric.permit(open: Boolean) {
     engine().enter()
@@ -207,6 +214,24 @@ class DirectPathSpec :
                     .slice(0, SHORT)
                     .writeTo(pair)
                 pair.direct() shouldBe 0
+            }
+        }
+
+        test("should tell what another thread has for a moment from what the usual path is to do") {
+            Pair(EmbeddedFabric.realTime(1)).use { pair ->
+                val inside = InsideDirectPath(pair.fabric.hca(pair.client), pair.a.qp.number())
+                val engine = pair.fabric.engine()
+                engine.enter()
+                try {
+                    inside.receiveNothing() shouldBe NOT_DONE
+                    CompletableFuture.supplyAsync(inside::receiveNothing).get(20, TimeUnit.SECONDS) shouldBe IN_USE
+                } finally {
+                    engine.leave()
+                }
+                inside.whileUsed(inside::receiveNothing) shouldBe IN_USE
+                inside.receiveNothing() shouldBe 0
+                pair.fabric.permit(false)
+                inside.receiveNothing() shouldBe NOT_DONE
             }
         }
 

@@ -21,18 +21,22 @@ import kotlinx.io.files.Path
 import kotlinx.io.files.SystemFileSystem
 import kotlinx.serialization.Serializable
 import org.kverbs.Device
-import org.kverbs.attributes.AccessFlag.REMOTE_READ
-import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
 import org.kverbs.cm.ConnectionException
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.RdmaHost
 import org.kverbs.coroutines.RdmaServer
 import org.kverbs.coroutines.bind
+import org.kverbs.coroutines.bufferPool
 import org.kverbs.coroutines.connectMessages
+import org.kverbs.coroutines.readByteArray
 import org.kverbs.coroutines.reconnecting
 import org.kverbs.coroutines.transferFrom
 import org.kverbs.coroutines.transferTo
+import org.kverbs.dsl.KiB
+import org.kverbs.dsl.LOCAL_WRITE
 import org.kverbs.dsl.MiB
+import org.kverbs.dsl.REMOTE_READ
+import org.kverbs.dsl.REMOTE_WRITE
 import org.kverbs.serialization.answerRequests
 import org.kverbs.serialization.method
 import org.kverbs.serialization.requests
@@ -42,6 +46,7 @@ import java.io.ByteArrayOutputStream
 import java.io.File
 import java.io.PrintStream
 import java.lang.System.Logger.Level.WARNING
+import java.util.concurrent.atomic.AtomicInteger
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes
 import kotlin.time.Duration.Companion.seconds
@@ -139,6 +144,35 @@ class ServicesSpec :
                 told { pinged(client) } shouldBe "ping\n"
                 running.cancelAndJoin()
             }
+        }
+
+        test("should exchange messages in registered buffers") {
+            val finished = AtomicInteger()
+            served({ server ->
+                server.serve(this) { connection ->
+                    connection.pd.bufferPool { access(LOCAL_WRITE, REMOTE_READ) }.use { pool ->
+                        pool.take(1.MiB).use { buffer ->
+                            while (true) {
+                                // null once the client has finished
+                                val length = connection.receiveOrNull(buffer) ?: break
+                                connection.send(buffer, length)
+                            }
+                        }
+                    }
+                    finished.incrementAndGet()
+                }
+            }) { connection ->
+                connection.pd.bufferPool { access(LOCAL_WRITE, REMOTE_READ) }.use { pool ->
+                    pool.take(64.KiB).use { buffer ->
+                        buffer.memory.fill(7)
+                        connection.send(buffer)
+                        buffer.memory.fill(0)
+                        connection.receive(buffer) shouldBe 64.KiB
+                        buffer.readByteArray(0, 2) shouldBe byteArrayOf(7, 7)
+                    }
+                }
+            }
+            finished.get() shouldBe 1
         }
 
         test("should serve within limits") {

@@ -33,10 +33,23 @@ final class Entrance {
     /** Takes the lock, and waits for the threads that are in the engine without it. */
     void enter() {
         StackRoom.probe();
+        takeLock();
+        awaitSharers();
+    }
+
+    /**
+     * Enters again, for a thread that has let others in for a while and left its call unfinished: it holds the lock
+     * afterwards, even if this throws. It has called {@link StackRoom#probe} before it let others in.
+     */
+    void enterAgain() {
+        takeLock();
+        sharers.await();
+    }
+
+    private void takeLock() {
         if (!lock.tryLock() && !(HAS_OTHERS && enterSoon())) {
             lock.lock();
         }
-        awaitSharers();
     }
 
     /** Waits for the threads that are in the engine without the lock. Releases the lock if that throws an exception. */

@@ -85,6 +85,7 @@ public final class LongCopies {
 
     private boolean make(LongCopy copy) {
         boolean done = false;
+        StackRoom.probe(); // while the lock is held: what is thrown behind the copy must not leave it free
         copy.isSpoiled = false;
         copy.busy = true;
         running.add(copy);
@@ -99,8 +100,11 @@ public final class LongCopies {
             done = false;
         } finally {
             copy.busy = false;
-            entrance.enter();
-            running.remove(copy);
+            try {
+                entrance.enterAgain();
+            } finally {
+                running.remove(copy);
+            }
         }
         if (!done || copy.isSpoiled) {
             return false;

@@ -81,6 +81,14 @@ public final class Sharers {
         return null;
     }
 
+    /**
+     * Tells a thread that was not let in whether a further try makes sense: another thread has the lock, and there is
+     * another processor on which that thread can run.
+     */
+    public boolean mayOpen() {
+        return isOpen && Entrance.HAS_OTHERS && !lock.isHeldByCurrentThread();
+    }
+
     /** Waits until no sharer is left; called by each thread that has just taken the lock. */
     void await() {
         for (int left = used; left != 0; left &= left - 1) {

@@ -138,18 +138,19 @@ public final class Cq implements CompletionQueueOps {
     }
 
     /**
-     * Lets a thread that is in the engine without its lock add so many completions, if nothing follows from them but
-     * that they are there: there is room, and no event was asked for. The thread calls {@link #release} then.
+     * Lets a thread that is in the engine without its lock add completions, as far as {@link #admits} says. Returns
+     * false if another thread adds some. The thread calls {@link #release} then.
      */
-    public boolean reserve(int completions) {
-        if ((int) RESERVED.getOpaque(this) != 0 || !RESERVED.compareAndSet(this, 0, 1)) {
-            return false;
-        }
-        if (!armed && !overrun && ring.isPlain(completions)) {
-            return true;
-        }
-        release();
-        return false;
+    public boolean reserve() {
+        return (int) RESERVED.getOpaque(this) == 0 && RESERVED.compareAndSet(this, 0, 1);
+    }
+
+    /**
+     * Tells the thread that has reserved the queue whether it may add so many completions: there is room, and nothing
+     * follows from them but that they are there, as no event was asked for.
+     */
+    public boolean admits(int completions) {
+        return !armed && !overrun && ring.isPlain(completions);
     }
 
     /** Ends what {@link #reserve} began. */

@@ -24,8 +24,10 @@ import org.kverbs.internal.abi.IbvQpType;
  */
 public final class DirectPath {
 
-    /** The result of {@link #receive} if the usual path is to do it. */
+    /** The result of {@link #send} and {@link #receive} if the usual path is to do it. */
     static final int NOT_DONE = 1;
+    /** The result if another thread has what is needed, mostly for a microsecond or less. Nothing has changed. */
+    static final int IN_USE = 2;
 
     private static final VarHandle BUSY = handle();
 
@@ -66,21 +68,24 @@ public final class DirectPath {
         BUSY.setRelease(this, 0);
     }
 
-    /** Carries out one {@code struct ibv_send_wr}. Returns false if the usual path is to do it; nothing has changed. */
-    boolean send(long workRequests) {
+    /**
+     * Carries out one {@code struct ibv_send_wr}, and returns 0. If it returns {@link #NOT_DONE} or {@link #IN_USE},
+     * nothing has changed.
+     */
+    int send(long workRequests) {
         Engine engine = qp.hca.engine;
         if (engine.isVirtual() || qp.type != IbvQpType.IBV_QPT_RC || !DirectMessage.isUsual(workRequests)) {
-            return false;
+            return NOT_DONE;
         }
         Place place = engine.sharers().enter();
         if (place == null) {
-            return false;
+            return engine.sharers().mayOpen() ? IN_USE : NOT_DONE;
         }
         int mark = place.mark;
         try {
-            boolean done = lock() && sendLocked(workRequests);
+            int result = lock() ? sendLocked(workRequests) : IN_USE;
             place.leave();
-            return done;
+            return result;
         } catch (Throwable e) {
             broke = true;
             if (place.mark == mark) { // or else the exception came after leave()
@@ -150,57 +155,63 @@ public final class DirectPath {
         peer = null;
     }
 
-    private boolean sendLocked(long request) {
+    private int sendLocked(long request) {
         try {
             Qp to = isReady() ? findPeer() : null;
-            return to != null && to.direct.lock() && sendTo(request, to);
+            if (to == null) {
+                return NOT_DONE;
+            }
+            return to.direct.lock() ? sendTo(request, to) : IN_USE;
         } finally {
             unlock();
         }
     }
 
-    private boolean sendTo(long request, Qp to) {
+    private int sendTo(long request, Qp to) {
         try {
-            return to.responder.awaits(qp.requester.nextPsn()) && message.find(request, qp, to) && moveTo(to);
+            boolean fits = to.responder.awaits(qp.requester.nextPsn()) && message.find(request, qp, to);
+            return fits ? moveTo(to) : NOT_DONE;
         } finally {
             to.direct.unlock();
         }
     }
 
     /** Moves the message if the completion queues of both ends, which can be one, have room for what it completes. */
-    private boolean moveTo(Qp to) {
+    private int moveTo(Qp to) {
         Cq there = message.takesReceive() ? to.recvCq : null;
         Cq here = message.isSignaled() ? qp.sendCq : null;
         if (there == null || there == here) {
             return move(to, here, there == null ? 1 : 2);
         }
-        if (!there.reserve(1)) {
-            return false;
+        if (!there.reserve()) {
+            return IN_USE;
         }
         try {
-            return move(to, here, 1);
+            return there.admits(1) ? move(to, here, 1) : NOT_DONE;
         } finally {
             there.release();
         }
     }
 
     /** Moves the message if a completion queue has room for so many completions, or if none is given. */
-    private boolean move(Qp to, @Nullable Cq cq, int completions) {
+    private int move(Qp to, @Nullable Cq cq, int completions) {
         if (cq == null) {
-            message.move(qp, to);
-            made++;
-            return true;
+            return move(to);
         }
-        if (!cq.reserve(completions)) {
-            return false;
+        if (!cq.reserve()) {
+            return IN_USE;
         }
         try {
-            message.move(qp, to);
-            made++;
-            return true;
+            return cq.admits(completions) ? move(to) : NOT_DONE;
         } finally {
             cq.release();
         }
+    }
+
+    private int move(Qp to) {
+        message.move(qp, to);
+        made++;
+        return 0;
     }
 
     /** Tells whether the queue pair has nothing else to do, and nothing watches it. */
@@ -251,17 +262,20 @@ public final class DirectPath {
 
     /**
      * Posts a list of receives to the queue pair's own queue. Returns 0, or -errno with the refused request noted, or
-     * {@link #NOT_DONE} if the usual path is to do it.
+     * {@link #NOT_DONE} or {@link #IN_USE}, as {@link #send} does.
      */
     int receive(long workRequests, long badWorkRequest) {
         Engine engine = qp.hca.engine;
-        Place place = engine.isVirtual() ? null : engine.sharers().enter();
-        if (place == null) {
+        if (engine.isVirtual()) {
             return NOT_DONE;
+        }
+        Place place = engine.sharers().enter();
+        if (place == null) {
+            return engine.sharers().mayOpen() ? IN_USE : NOT_DONE;
         }
         int mark = place.mark;
         try {
-            int result = lock() ? receiveLocked(workRequests, badWorkRequest) : NOT_DONE;
+            int result = lock() ? receiveLocked(workRequests, badWorkRequest) : IN_USE;
             place.leave();
             return result;
         } catch (Throwable e) {

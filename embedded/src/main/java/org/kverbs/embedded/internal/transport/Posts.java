@@ -14,6 +14,16 @@ import org.kverbs.spi.QueuePairOps;
  */
 final class Posts implements QueuePairOps {
 
+    /**
+     * How often a post tries the direct path while another thread has what it needs, and how often it lets the
+     * processor pause before each further try: some two microseconds in all. A post on the usual path holds the lock of
+     * the engine for longer than a direct one takes, and so keeps the posts of other threads from the direct path. Two
+     * threads that send to each other and gave up at once kept each other on the usual path.
+     */
+    private static final int TRIES = 32;
+
+    private static final int PAUSES = 4;
+
     private final Qp qp;
     /** True for a caller that posts a list of sends as a whole or not at all. */
     private final boolean whole;
@@ -25,7 +35,12 @@ final class Posts implements QueuePairOps {
 
     @Override
     public int postSend(long workRequests, long badWorkRequest) {
-        if (qp.direct.send(workRequests)) {
+        int done = qp.direct.send(workRequests);
+        for (int i = 1; done == DirectPath.IN_USE && i < TRIES; i++) {
+            pause();
+            done = qp.direct.send(workRequests);
+        }
+        if (done == 0) {
             return 0;
         }
         qp.hca.engine.enter();
@@ -63,7 +78,11 @@ final class Posts implements QueuePairOps {
     @Override
     public int postReceive(long workRequests, long badWorkRequest) {
         int done = qp.direct.receive(workRequests, badWorkRequest);
-        if (done != DirectPath.NOT_DONE) {
+        for (int i = 1; done == DirectPath.IN_USE && i < TRIES; i++) {
+            pause();
+            done = qp.direct.receive(workRequests, badWorkRequest);
+        }
+        if (done <= 0) {
             return done;
         }
         qp.hca.engine.enter();
@@ -85,6 +104,12 @@ final class Posts implements QueuePairOps {
             return result;
         } finally {
             qp.hca.engine.leave();
+        }
+    }
+
+    private static void pause() {
+        for (int i = 0; i < PAUSES; i++) {
+            Thread.onSpinWait();
         }
     }
 }

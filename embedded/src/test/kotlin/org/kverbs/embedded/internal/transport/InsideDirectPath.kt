@@ -31,6 +31,19 @@ internal class InsideDirectPath(
 
     /** Leaves its completion queue reserved. */
     fun reserve() {
-        cq.reserve(1)
+        cq.reserve()
+    }
+
+    /** Posts an empty list of receives, as a thread does that takes the direct path. */
+    fun receiveNothing(): Int = qp.direct.receive(0, 0)
+
+    /** Runs [block] while another thread uses the queue pair. */
+    fun <T> whileUsed(block: () -> T): T {
+        set(qp.direct, "busy", 1)
+        try {
+            return block()
+        } finally {
+            set(qp.direct, "busy", 0)
+        }
     }
 }
