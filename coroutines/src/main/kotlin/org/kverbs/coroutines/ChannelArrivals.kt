@@ -51,7 +51,8 @@ internal class ChannelArrivals(
                 link.large.done(ByteBuffer.wrap(body).getInt())
             }
 
-            ChannelMessage.CREDIT, ChannelMessage.END, ChannelMessage.CLOSE, ChannelMessage.ANSWER -> {
+            ChannelMessage.CREDIT, ChannelMessage.END, ChannelMessage.CLOSE, ChannelMessage.LEAVE, ChannelMessage.ANSWER,
+            -> {
                 requireLength(body, 0)
                 bare(kind)
             }
@@ -88,6 +89,16 @@ internal class ChannelArrivals(
         throw ChannelProtocolException("the peer sent a body of ${body.size} bytes where $expected were expected")
     }
 
+    private fun closed(): ChannelClosedException {
+        val how =
+            if (inbox.peerHasFinished) {
+                "the peer has closed the message channel, after its last message"
+            } else {
+                "the peer closed the message channel without finish() or disconnect(); see at the peer why"
+            }
+        return ChannelClosedException(how + peerSuffix(link.pair.failures.peer))
+    }
+
     private fun bare(kind: Int) {
         when (kind) {
             ChannelMessage.ANSWER -> {
@@ -100,8 +111,14 @@ internal class ChannelArrivals(
             }
 
             ChannelMessage.CLOSE -> {
-                val why = "the peer closed the message channel without finish() or disconnect(); see at the peer why"
-                link.fail(ChannelClosedException(why + peerSuffix(link.pair.failures.peer)))
+                link.fail(closed())
+            }
+
+            ChannelMessage.LEAVE -> {
+                if (!link.outbox.finished) {
+                    throw ChannelProtocolException("the peer says that it has the END of this side, which sent none")
+                }
+                link.left(closed())
             }
         }
     }

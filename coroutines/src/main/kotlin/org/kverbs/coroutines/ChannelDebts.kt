@@ -26,7 +26,9 @@ internal class ChannelDebts(
     private val done = ArrayDeque<Int>()
     private var first = false
     private var answer = false
-    private var close = false
+
+    /** The kind of the message that tells the close; 0 while none is due. */
+    private var close = 0
 
     /** The next message to send that needs no credit. */
     class Due(
@@ -69,9 +71,10 @@ internal class ChannelDebts(
         first = true
     }
 
+    /** @param kind [ChannelMessage.CLOSE] or [ChannelMessage.LEAVE] */
     @Synchronized
-    fun oweClose() {
-        close = true
+    fun oweClose(kind: Int) {
+        close = kind
     }
 
     /** Takes all credits that are owed, for a message that is being sent. */
@@ -90,7 +93,7 @@ internal class ChannelDebts(
 
     /** True if [take] can find something. */
     val isDue: Boolean
-        @Synchronized get() = close || first || answer || done.isNotEmpty() || credits.get() >= threshold
+        @Synchronized get() = close != 0 || first || answer || done.isNotEmpty() || credits.get() >= threshold
 
     /**
      * Takes the next message to send, or null. Credits alone are due only if they are half of all, so that few CREDIT
@@ -98,10 +101,7 @@ internal class ChannelDebts(
      */
     @Synchronized
     fun take(): Due? {
-        if (close) {
-            close = false
-            return Due(ChannelMessage.CLOSE, 0, 0)
-        }
+        if (close != 0) return Due(close, 0, 0).also { close = 0 }
         if (first) {
             first = false
             return Due(ChannelMessage.CREDIT, takeCredits(), 0)

@@ -35,7 +35,7 @@ internal data class ChannelHello(
     companion object {
         const val BYTES = 24
         private const val MAGIC = 0x6b764d43
-        private const val VERSION: Short = 2
+        private const val VERSION: Short = 3
 
         /**
          * Parses a peer's hello. Ignores further bytes: connection managers pad private data with zeros.

@@ -55,7 +55,11 @@ internal class ChannelInbox(
     /** Number of messages that receivers read themselves. */
     private var reading = 0
     private var ended = false
-    private var peerHasFinished = false
+
+    /** True if the peer has sent its last message. */
+    @Volatile
+    var peerHasFinished = false
+        private set
     private var hasFailed = false
     private var dropping = false
 
@@ -78,6 +82,9 @@ internal class ChannelInbox(
 
     /** True if there is no message, and none will come. */
     val isAtEnd: Boolean get() = synchronized(lock) { isOver }
+
+    /** True if the peer has sent its last message, and none of its messages is left to read. */
+    val hasAll: Boolean get() = synchronized(lock) { peerHasFinished && arrivals.isEmpty() && reading == 0 }
     private val isOver get() = ended && arrivals.isEmpty() && reading == 0
     private val isReady get() = isOver || arrivals.isFirst(State.HERE)
 

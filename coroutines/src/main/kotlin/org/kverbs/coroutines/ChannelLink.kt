@@ -36,6 +36,11 @@ internal class ChannelLink(
      */
     @Volatile
     var whenFlushed: ConnectionException? = null
+
+    /** True if the peer has said, as it closed, that it has all messages of this side. */
+    @Volatile
+    var peerHasAll = false
+        private set
     val debts = ChannelDebts(settings.receiveSlots)
     val inbox = ChannelInbox(settings.fetchAhead > 0, { fetches.begin(it) }, ::gone)
     val large = LargeSends(settings.largeMessages)
@@ -302,6 +307,12 @@ internal class ChannelLink(
         end(first)
     }
 
+    /** Ends the channel because of a peer that has all messages of this side, and tells so as it closes. */
+    fun left(cause: Throwable) {
+        peerHasAll = true
+        fail(cause)
+    }
+
     private fun stop() {
         try {
             pair.queuePair.modify { state(QueuePairState.ERR) }
@@ -314,7 +325,7 @@ internal class ChannelLink(
         inbox.fail(cause)
         fetches.end()
         window?.fail(cause)
-        large.fail(cause)
+        large.end(cause, areRead = peerHasAll)
         remotes.end(cause)
         lookups.fail(cause)
         keepAlive.end()

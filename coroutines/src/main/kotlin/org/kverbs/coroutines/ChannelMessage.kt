@@ -26,7 +26,8 @@ import java.nio.ByteOrder.BIG_ENDIAN
  * DONE     id 4: a large message was read; its sender gets the memory back
  * ANSWER   all earlier publications of the sender have been sent before this
  * END      the sender sends no more messages of the program
- * CLOSE    the sender has closed both directions
+ * CLOSE    the sender has closed both directions, and has not seen the END of its peer, or has large messages to read
+ * LEAVE    the sender has closed both directions, has seen the END of its peer, and reads no more large messages
  * ```
  *
  * **Why a message always finds a receive slot.** Each side posts N slots for the first five kinds, which cost the
@@ -41,7 +42,7 @@ import java.nio.ByteOrder.BIG_ENDIAN
  * - DONE occupies at most L: each answers a LARGE of A, and A sends another in its place only when the slot of the DONE
  *   is posted again;
  * - ANSWER occupies at most 1: A asks again only when the slot of the ANSWER is posted again;
- * - END and CLOSE come once each.
+ * - END comes once, and so does CLOSE or LEAVE.
  *
  * **Why no side waits for ever.** If B has no credit, A holds N credits of messages that its program has not received
  * or whose credit it has not returned. When the program has received the last of them, A owes N credits. That is at
@@ -62,6 +63,7 @@ internal object ChannelMessage {
     const val END = 18
     const val CLOSE = 19
     const val ANSWER = 20
+    const val LEAVE = 21
 
     /** Number of slots that a side needs for messages without a credit, besides those for DONE. */
     const val CONTROL_SLOTS = 5

@@ -3,6 +3,7 @@ package org.kverbs.coroutines
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
 import org.kverbs.MemorySlice
+import org.kverbs.RdmaException
 import org.kverbs.SendRequests
 import org.kverbs.WorkCompletionOpcode
 import java.lang.foreign.MemorySegment
@@ -21,8 +22,10 @@ internal class ChannelOutbox(
     /** Held from the choice of the next message until it is posted, so that messages keep their order. */
     private val sayLock = Any()
 
+    /** True if END was posted, or is about to be. */
     @Volatile
-    private var finished = false
+    var finished = false
+        private set
 
     /** Allows one finish at a time; the next waits for it. */
     private val finishing = Mutex()
@@ -96,16 +99,25 @@ internal class ChannelOutbox(
     suspend fun finish() {
         finishing.withLock {
             if (isThere) return
-            val window = link.window()
             try {
-                // A first call that was cancelled has sent END.
-                if (finished) link.keepAlive.ask("whether it has all messages") else sayEnd()
-            } finally {
-                if (finished) window.fail(finishedException())
+                sayEndAndWait()
+            } catch (e: RdmaException) {
+                // The peer can close before this side has seen that its device has END.
+                if (!link.peerHasAll) throw e
             }
-            link.large.awaitAll()
             isThere = true
         }
+    }
+
+    private suspend fun sayEndAndWait() {
+        val window = link.window()
+        try {
+            // A first call that was cancelled has sent END.
+            if (finished) link.keepAlive.ask("whether it has all messages") else sayEnd()
+        } finally {
+            if (finished) window.fail(finishedException())
+        }
+        link.large.awaitAll()
     }
 
     private suspend fun sayEnd() {
@@ -183,7 +195,7 @@ internal class ChannelOutbox(
 
     /** Tells the peer that this side is closed. The send queue keeps an entry for it. Call it once. */
     fun sayClose() {
-        debts.oweClose()
+        debts.oweClose(if (link.inbox.hasAll) ChannelMessage.LEAVE else ChannelMessage.CLOSE)
         controls.credits.release(1)
         sayWhatIsDue()
     }

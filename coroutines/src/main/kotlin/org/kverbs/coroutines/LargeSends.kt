@@ -21,9 +21,10 @@ internal class LargeSends(
     private val waiting = HashMap<Int, Waiting>()
     private var next = 0
     private var failure: Throwable? = null
+    private var hasLost = false
 
     /**
-     * Pins the buffer until [done] or [fail], which resume the sender if there is one. The caller holds a credit of
+     * Pins the buffer until [done] or [end], which resume the sender if there is one. The caller holds a credit of
      * [room].
      *
      * @return the message's id
@@ -68,23 +69,32 @@ internal class LargeSends(
         waking { read.sender?.resume(Unit) }
     }
 
-    /** Suspends until the peer has read all large messages. */
+    /** Suspends until the peer has read all large messages. If it has, the end of the channel makes no difference. */
     suspend fun awaitAll() {
+        if (synchronized(lock) { waiting.isEmpty() && !hasLost }) return
         room.acquire(count)
         room.release(count)
     }
 
-    /** Fails all senders, as the channel has ended. */
-    fun fail(cause: Throwable) {
+    /**
+     * Ends the waits of all senders, as the channel has ended.
+     *
+     * @param areRead whether the peer has read their messages, and DONE did not come before the end
+     */
+    fun end(
+        cause: Throwable,
+        areRead: Boolean,
+    ) {
         val left =
             synchronized(lock) {
                 failure = cause
+                hasLost = !areRead && waiting.isNotEmpty()
                 waiting.values.toList().also { waiting.clear() }
             }
         room.fail(cause)
         left.forEach {
             it.buffer.unpin()
-            it.sender?.fail(cause)
+            if (areRead) waking { it.sender?.resume(Unit) } else it.sender?.fail(cause)
         }
     }
 }

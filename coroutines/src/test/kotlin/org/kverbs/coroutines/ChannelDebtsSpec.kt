@@ -85,8 +85,8 @@ class ChannelDebtsSpec :
             val debts = ChannelDebts(2)
             debts.oweDone(1)
             debts.oweAnswer()
-            debts.oweClose()
-            debts.take().shouldNotBeNull().kind shouldBe ChannelMessage.CLOSE
+            debts.oweClose(ChannelMessage.LEAVE)
+            debts.take().shouldNotBeNull().kind shouldBe ChannelMessage.LEAVE
             debts.take().shouldNotBeNull().kind shouldBe ChannelMessage.ANSWER
             debts.take().shouldNotBeNull().kind shouldBe ChannelMessage.DONE
             debts.take().shouldBeNull()

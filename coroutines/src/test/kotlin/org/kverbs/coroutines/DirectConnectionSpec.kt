@@ -13,6 +13,7 @@ import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.coroutines.yield
 import org.kverbs.attributes.AccessFlag
 import java.lang.foreign.ValueLayout.JAVA_BYTE
+import java.util.concurrent.ConcurrentLinkedQueue
 import kotlin.random.Random
 import kotlin.time.Duration.Companion.microseconds
 
@@ -119,7 +120,11 @@ private suspend fun exchangeBothWays(
         largeMessages(large)
         receiveSlots(if (large == 1) 1 else 8)
     }
-    bound({ channel(settings) }) { server, host, address ->
+    val failures = ConcurrentLinkedQueue<Throwable>()
+    bound({
+        channel(settings)
+        onFailure { failures.add(it) }
+    }) { server, host, address ->
         suspend fun CoroutineScope.both(
             it: MessageConnection,
             random: Random,
@@ -134,5 +139,7 @@ private suspend fun exchangeBothWays(
         val client = host.connectMessages(address) { channel(settings) }
         coroutineScope { both(client, Random(-seed)) }
         client.disconnect()
+        server.stop()
+        failures.firstOrNull()?.let { throw it }
     }
 }

@@ -20,16 +20,17 @@ import kotlin.random.Random
 /** A channel whose peer is a queue pair that sends anything. */
 internal class Liar(
     settings: MessageChannelBuilder.() -> Unit = {},
+    maxMessageSize: Long = 1000,
 ) : AutoCloseable {
     private val device = openDevice("embedded0")
     val pd = device.protectionDomain()
     private val dispatcher = device.completionDispatcher()
     val channel = dispatcher.messageChannel(pd, settings)
-    private val qp = dispatcher.qp(pd, RC)
+    val qp = dispatcher.qp(pd, RC)
     private val memory = pd.memoryRegion(8192, AccessFlag.LOCAL_WRITE)
 
     init {
-        channel.connect(qp.endpoint(), ChannelHello(4, 4096, 1000).toBytes())
+        channel.connect(qp.endpoint(), ChannelHello(4, 4096, maxMessageSize).toBytes())
         // The device gives up soon when the channel has ended.
         qp.connect(channel.queuePair.endpoint(), connectOptions { timeout(10).retryCount(1) })
     }
@@ -126,6 +127,7 @@ class UntrustedPeerSpec :
             Triple("the withdrawal of too long a name", { say(4, body = ByteArray(300)) }, "a name of 300 bytes"),
             Triple("an answer that nobody asked for", { say(20) }, "a question that this side did not ask"),
             Triple("an answer with a body", { say(20, body = ByteArray(1)) }, "body of 1 bytes where 0 were expected"),
+            Triple("that it has an end that nobody sent", { say(21) }, "has the END of this side, which sent none"),
             Triple("a question with a body", { say(5, body = ByteArray(8)) }, "body of 8 bytes where 0 were expected"),
             Triple(
                 "questions without end",
@@ -175,7 +177,7 @@ class UntrustedPeerSpec :
                             runCatching {
                                 repeat(40) {
                                     val bytes = random.nextBytes(random.nextInt(8, 64))
-                                    bytes[0] = listOf(1, 2, 3, 4, 5, 16, 17, 18, 20, 21).random(random).toByte()
+                                    bytes[0] = listOf(1, 2, 3, 4, 5, 16, 17, 18, 20, 21, 22).random(random).toByte()
                                     if (random.nextInt(4) > 0) ByteBuffer.wrap(bytes).putShort(2, 0)
                                     if (random.nextInt(4) > 0) ByteBuffer.wrap(bytes).putInt(4, bytes.size - 8)
                                     liar.say(bytes)
