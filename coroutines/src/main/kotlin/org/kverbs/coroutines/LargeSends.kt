@@ -21,7 +21,6 @@ internal class LargeSends(
     private val waiting = HashMap<Int, Waiting>()
     private var next = 0
     private var failure: Throwable? = null
-    private var hasLost = false
 
     /**
      * Pins the buffer until [done] or [end], which resume the sender if there is one. The caller holds a credit of
@@ -69,9 +68,8 @@ internal class LargeSends(
         waking { read.sender?.resume(Unit) }
     }
 
-    /** Suspends until the peer has read all large messages. If it has, the end of the channel makes no difference. */
+    /** Suspends until the peer has read all large messages. */
     suspend fun awaitAll() {
-        if (synchronized(lock) { waiting.isEmpty() && !hasLost }) return
         room.acquire(count)
         room.release(count)
     }
@@ -88,7 +86,6 @@ internal class LargeSends(
         val left =
             synchronized(lock) {
                 failure = cause
-                hasLost = !areRead && waiting.isNotEmpty()
                 waiting.values.toList().also { waiting.clear() }
             }
         room.fail(cause)
