@@ -51,7 +51,11 @@ internal class ChannelArrivals(
                 link.large.done(ByteBuffer.wrap(body).getInt())
             }
 
-            ChannelMessage.CREDIT, ChannelMessage.END, ChannelMessage.CLOSE, ChannelMessage.LEAVE, ChannelMessage.ANSWER,
+            ChannelMessage.CREDIT,
+            ChannelMessage.END,
+            ChannelMessage.CLOSE,
+            ChannelMessage.LEAVE,
+            ChannelMessage.ANSWER,
             -> {
                 requireLength(body, 0)
                 bare(kind)
