@@ -138,7 +138,7 @@ internal fun RdmaHost.channelSetUp(
             MessageChannel(node.dispatcher, shared?.memory(chosen) ?: PrivateMemory(pd, chosen), chosen)
         },
         queuePair = { it.queuePair.queuePair },
-        prepared = { it.prepare() },
+        prepared = { channel, peer -> channel.prepare(peer) },
         close = { it.close() },
     )
 }

@@ -83,6 +83,9 @@ public class ConnectionBuilder internal constructor() {
             portSpace,
             make = { node, pd -> node.dispatcher.qp(pd, transport, block = queuePair) },
             queuePair = { it.queuePair },
-            prepared = prepared,
+            prepared = { qp, peer ->
+                qp.sends.failures.peer = peer.takeUnless { portSpace.isDatagram } // datagrams have many peers
+                prepared(qp)
+            },
         )
 }

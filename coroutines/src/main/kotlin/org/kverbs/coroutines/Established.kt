@@ -6,6 +6,7 @@ import org.kverbs.attributes.QueuePairState
 import org.kverbs.cm.ConnectionEvent
 import org.kverbs.cm.ConnectionParameters
 import org.kverbs.cm.PortSpace
+import java.net.InetSocketAddress
 import kotlin.time.Duration
 
 /**
@@ -15,7 +16,7 @@ import kotlin.time.Duration
  * @param isShared true to create the queue pair in the device's domain; datagrams always do
  * @param make creates the object; closes everything that it has created if it throws
  * @param close closes the queue pair, at once or soon
- * @param prepared called when the queue pair can take receives; the peer can send from then on
+ * @param prepared called with the peer's address when the queue pair can take receives; the peer can send from then on
  */
 internal class SetUp<T>(
     val parameters: (RdmaNode) -> ConnectionParameters,
@@ -24,7 +25,7 @@ internal class SetUp<T>(
     val portSpace: PortSpace = PortSpace.TCP,
     val make: (RdmaNode, ProtectionDomain) -> T,
     val queuePair: (T) -> QueuePair,
-    val prepared: (T) -> Unit,
+    val prepared: (T, InetSocketAddress?) -> Unit,
     val close: (T) -> Unit = { queuePair(it).close() },
 ) {
     val isShared = isShared || portSpace.isDatagram
@@ -54,7 +55,7 @@ internal class Established<T>(
     fun prepare() {
         val value = setUp.make(node, pd).also { made = it }
         steps.id.prepare(queuePair, QueuePairState.INIT)
-        setUp.prepared(value)
+        setUp.prepared(value, steps.remoteAddress)
     }
 
     /** Closes the queue pair, and the connection's own domain with all memory registered in it. */

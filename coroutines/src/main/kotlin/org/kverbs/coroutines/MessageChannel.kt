@@ -10,6 +10,7 @@ import org.kverbs.attributes.QueuePairState
 import org.kverbs.cm.ConnectionException
 import org.kverbs.dsl.RcVerbs
 import java.lang.foreign.MemorySegment
+import java.net.InetSocketAddress
 
 /**
  * Exchanges messages with a peer over one connected queue pair, with flow control: a sender suspends while the peer has
@@ -90,8 +91,13 @@ public class MessageChannel internal constructor(
     /**
      * Posts the receives. Call this once, in the state INIT: the peer can send as soon as the queue pair is ready to
      * receive.
+     *
+     * @param peer the peer's address, which failures name
      */
-    internal fun prepare(): Unit = link.prepare()
+    internal fun prepare(peer: InetSocketAddress?) {
+        link.pair.failures.peer = peer
+        link.prepare()
+    }
 
     /**
      * Tells the channel what the peer can take, and lets it send. The queue pair must be ready to send.
@@ -120,7 +126,7 @@ public class MessageChannel internal constructor(
         ChannelHello.parse(peerHello)
         val qp = queuePair.queuePair
         if (qp.state() == QueuePairState.RESET) qp.init(options)
-        prepare()
+        link.prepare()
         qp.connect(remote, options)
         start(peerHello)
     }
@@ -301,11 +307,10 @@ public class MessageChannel internal constructor(
 
     /**
      * Sets the failure that a flushed request stands for: some devices flush before the connection manager reports the
-     * end of the connection. Other failures name its peer.
+     * end of the connection.
      */
     internal fun endsBy(end: ConnectionException) {
         link.whenFlushed = end
-        link.pair.failures.peer = end.address()
     }
 
     /**

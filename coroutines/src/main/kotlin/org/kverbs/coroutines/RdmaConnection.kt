@@ -52,10 +52,6 @@ public class RdmaConnection internal constructor(
     /** This side's address and port. */
     public val localAddress: InetSocketAddress? = connection.steps.localAddress
 
-    init {
-        queuePair.sends.failures.peer = remoteAddress
-    }
-
     /** False once this side knows that either side has ended the connection. */
     public val isOpen: Boolean get() = lifetime.isOpen
 

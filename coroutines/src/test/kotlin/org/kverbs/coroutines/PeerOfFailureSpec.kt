@@ -4,6 +4,7 @@ import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.async
 import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.coroutineScope
@@ -17,6 +18,9 @@ import org.kverbs.dsl.get
 import org.kverbs.embedded.EmbeddedFabric
 import org.kverbs.embedded.Failure
 import java.net.InetSocketAddress
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.TimeUnit
+import kotlin.coroutines.CoroutineContext
 import kotlin.time.Duration.Companion.seconds
 
 private suspend fun onTwoHosts(block: suspend (loseNextSend: () -> Unit, serving: RdmaHost, host: RdmaHost) -> Unit) =
@@ -27,6 +31,16 @@ private suspend fun onTwoHosts(block: suspend (loseNextSend: () -> Unit, serving
             rdmaHost { device(other) }.use { host -> block({ fabric.inject(device, lost) }, serving, host) }
         }
     }
+
+/** Runs coroutines some time after they are resumed. */
+private object Late : CoroutineDispatcher() {
+    override fun dispatch(
+        context: CoroutineContext,
+        block: Runnable,
+    ) {
+        CompletableFuture.delayedExecutor(30, TimeUnit.MILLISECONDS).execute(block)
+    }
+}
 
 /** Tests that the failed requests of a connection name its peer, as a server has many. */
 class PeerOfFailureSpec :
@@ -64,6 +78,27 @@ class PeerOfFailureSpec :
                         val job = server.serve(this) { connection -> while (true) connection.receive() }
                         val client = host.connectMessages(server.address)
                         client.send(ByteArray(1))
+                        client.close()
+                        val failure = withTimeout(20.seconds) { failures.receive() }
+                        failure.shouldBeInstanceOf<ChannelClosedException>().message shouldContain
+                            "; the peer is ${client.localAddress.shown()}"
+                        job.cancel()
+                    }
+                }
+            }
+        }
+
+        test("should name a client that is gone before the server's side of the connection is up") {
+            onTwoHosts { _, serving, host ->
+                val failures = Channel<Throwable>(Channel.UNLIMITED)
+                val settings: ServerBuilder.() -> Unit = {
+                    onFailure { failures.trySend(it) }
+                    handlerContext(Late)
+                }
+                serving.bind(InetSocketAddress("198.18.0.1", 0), settings).use { server ->
+                    coroutineScope {
+                        val job = server.serve(this) { connection -> while (true) connection.receive() }
+                        val client = host.connectMessages(server.address)
                         client.close()
                         val failure = withTimeout(20.seconds) { failures.receive() }
                         failure.shouldBeInstanceOf<ChannelClosedException>().message shouldContain
