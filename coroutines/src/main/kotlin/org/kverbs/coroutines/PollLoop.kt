@@ -146,8 +146,8 @@ internal class PollLoop(
         isLooking = true
         try {
             queue.take()
-        } catch (_: RuntimeException) {
-            // The queue is closed or broken, which the next round finds, too.
+        } catch (e: Throwable) {
+            lose(queue, e) // as a round does
         } finally {
             isLooking = false
         }

@@ -21,6 +21,7 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
 import kotlinx.coroutines.yield
 import org.kverbs.RemoteMemory
+import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
 import org.kverbs.dsl.get
@@ -227,6 +228,29 @@ class LookBeforeSuspendSpec :
             glance.isDone shouldBe false
             glance.end(slots, 1, null)
             glance.isDone shouldBe true
+        }
+
+        for (thrown in listOf(IllegalArgumentException("planted"), StackOverflowError("planted"))) {
+            test("should lose a queue that fails with ${thrown.javaClass.simpleName} in a look, as in a round") {
+                onPollingThread { ends ->
+                    val broken =
+                        object : CompletionTarget {
+                            override fun complete(
+                                request: Int,
+                                completion: WorkCompletion,
+                            ) = throw thrown
+
+                            override fun fail(cause: Throwable) = throw thrown
+                        }
+                    val id = ends.client.dispatcher.targets.add(broken).toLong() shl 32
+                    ends.client.qp.queuePair.postWrite(id, ends.client.region[8, 8], ends.server.region.remote())
+                    repeat(2) {
+                        val failure = shouldThrow<IllegalStateException> { ends.writeOne() }
+                        failure.message shouldContain "can't be polled any more: planted"
+                        generateSequence<Throwable>(failure) { it.cause }.last() shouldBe thrown
+                    }
+                }
+            }
         }
     }) {
     private companion object {
