@@ -20,7 +20,7 @@ internal class ChannelReception(
         free: () -> Unit,
     ) {
         var isFree = false
-        // An exception here would end the polling of the whole completion queue.
+        // What is thrown here would end all channels that share the receives; an error is one of this channel, too.
         try {
             if (link.takesMessages) {
                 requireMessage(completion)
@@ -33,12 +33,12 @@ internal class ChannelReception(
                 free()
                 link.arrivals.arrived(kind, credits, body)
             }
-        } catch (e: RuntimeException) {
+        } catch (e: Throwable) {
             link.fail(e)
         }
         try {
             if (!isFree) free()
-        } catch (e: RuntimeException) {
+        } catch (e: Throwable) {
             link.fail(e) // the device refused the receive that was to be posted again
         }
     }

@@ -132,7 +132,11 @@ internal class SharedReceives(
         request: Int,
         completion: WorkCompletion,
     ) {
-        val reception = receptions[completion.queuePairNumber()] ?: return post(request)
+        val reception = receptions[completion.queuePairNumber()]
+        if (reception == null) {
+            waking { post(request) } // a refusal costs the slot, and is no channel's failure
+            return
+        }
         reception.take(completion, checkNotNull(slots[request])) { post(request) }
     }
 

@@ -3,6 +3,7 @@ package org.kverbs.coroutines
 import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.types.shouldBeInstanceOf
 import kotlinx.coroutines.CoroutineStart.UNDISPATCHED
 import kotlinx.coroutines.async
 import kotlinx.coroutines.coroutineScope
@@ -11,8 +12,17 @@ import org.kverbs.Context
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
 import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.ConnectOptions
+import org.kverbs.dsl.RC
+import org.kverbs.dsl.connect
 import org.kverbs.dsl.get
 import org.kverbs.dsl.openDevice
+import org.kverbs.dsl.qp
+import org.kverbs.embedded.EmbeddedFabric
+import org.kverbs.embedded.Errno
+import org.kverbs.embedded.Failure
+import org.kverbs.embedded.Operation
+import java.lang.foreign.MemorySegment
 import kotlin.time.Duration.Companion.seconds
 
 /** The memory of a channel, without memory for credits and the like, and for publications. */
@@ -42,6 +52,51 @@ private fun withFailingMemory(device: Context): Triple<MessageChannel, MessageCh
     other.connect(failing.queuePair.endpoint(), failing.hello)
     failing.connect(place, other.hello)
     return Triple(other, failing, memory)
+}
+
+/** A buffer for which memory runs out when the peer has read it. */
+private object Unfreed : RegisteredBuffer() {
+    override val memory: MemorySegment = MemorySegment.NULL
+
+    override fun slice(
+        offset: Long,
+        length: Long,
+    ): MemorySlice = error("nothing is sent")
+
+    override fun part(
+        offset: Long,
+        length: Long,
+    ): MemorySlice = error("nothing is sent")
+
+    override fun pin() = Unit
+
+    override fun unpin(): Unit = throw OutOfMemoryError("planted")
+
+    override fun close() = Unit
+}
+
+/** A device's channels that share receives, or have their own, each with its peer's. */
+private class Links(
+    private val device: Context,
+    isShared: Boolean,
+) {
+    private val dispatcher = device.completionDispatcher()
+    private val settings = MessageChannelBuilder()
+    val shared = if (isShared) checkNotNull(SharedChannels.of(device, dispatcher)) else null
+
+    fun pair(): Pair<ChannelLink, ChannelLink> {
+        val link = ChannelLink(dispatcher, shared?.memory(settings) ?: ownMemory(), settings)
+        val peer = ChannelLink(dispatcher, ownMemory(), settings)
+        val ends = listOf(link, peer).map { it.pair.queuePair }
+        ends.forEach { it.init(ConnectOptions.DEFAULTS) }
+        listOf(link, peer).forEach { it.prepare() }
+        ends[0].connect(ends[1].endpoint())
+        ends[1].connect(ends[0].endpoint())
+        listOf(link, peer).forEach { it.start(settings.hello(), Opening.FREE) }
+        return link to peer
+    }
+
+    private fun ownMemory() = PrivateMemory(device.protectionDomain(), settings)
 }
 
 /** Tests that a call that throws an Error, as for want of memory, keeps nothing that others wait for. */
@@ -97,6 +152,46 @@ class ErrorsSpec :
                 shouldThrow<OutOfMemoryError> { bind { throw OutOfMemoryError("planted") } }
                 unused shouldBe 1
                 withTimeout(10.seconds) { bind {} }.window.isOpen shouldBe true
+            }
+        }
+
+        for ((receives, isShared) in listOf("its own receives" to false, "shared receives" to true)) {
+            test("should end a channel with $receives by the error of a message that it could not take, and no other") {
+                openDevice("embedded0").use { device ->
+                    val links = Links(device, isShared)
+                    val (link, peer) = links.pair()
+                    val (other, otherPeer) = links.pair()
+                    peer.debts.oweDone(link.large.add(Unfreed, null))
+                    peer.outbox.sayWhatIsDue()
+                    withTimeout(10.seconds) { link.inbox.take() } shouldBe null
+                    link.inbox.cause.shouldBeInstanceOf<OutOfMemoryError>().message shouldBe "planted"
+                    otherPeer.outbox.send(ChannelMessage.DATA, 3) {}
+                    withTimeout(10.seconds) { other.inbox.take() }?.bytes?.size shouldBe 3
+                }
+            }
+        }
+
+        test("should lose a shared slot alone that is refused after a message of a channel that is gone") {
+            EmbeddedFabric.realTime(1).use { fabric ->
+                val device = fabric.addDevice()
+                val context = device.open()
+                val links = Links(context, isShared = true)
+                val (link, peer) = links.pair()
+                val shared = checkNotNull(links.shared)
+                val cq = context.completionQueue(8)
+                val gone =
+                    shared.pd.qp(RC) {
+                        cq(cq)
+                        srq(shared.receives.queue)
+                        recvCq(shared.receives.cq)
+                    }
+                val sender = shared.pd.qp(RC) { cq(cq) }
+                gone.connect(sender.queuePair.endpoint())
+                sender.connect(gone.queuePair.endpoint())
+                fabric.inject(device, Failure.of(Operation.POST_RECEIVE, Errno.ENOMEM))
+                sender.queuePair.postSend(1, shared.pd.memoryRegion(64)[0, 64])
+                peer.outbox.send(ChannelMessage.DATA, 3) {}
+                withTimeout(10.seconds) { link.inbox.take() }?.bytes?.size shouldBe 3
             }
         }
     })
