@@ -227,7 +227,7 @@ public final class ProtectionDomain extends Resource {
         try {
             return register(arena.allocate(Ranges.require("length", length, 1, Long.MAX_VALUE), PAGE), null, arena,
                     access);
-        } catch (RuntimeException | OutOfMemoryError e) {
+        } catch (Throwable e) {
             arena.close();
             throw e;
         }

@@ -9,35 +9,38 @@ final class Closing {
 
     /** Closes all in their order. The first failure is thrown, and has the others as suppressed exceptions. */
     static void all(List<? extends AutoCloseable> things) {
-        RuntimeException first = null;
+        Throwable first = null;
         for (AutoCloseable each : things) {
-            RuntimeException failure = close(each);
+            Throwable failure = close(each);
             if (first == null) {
                 first = failure;
-            } else if (failure != null) {
+            } else if (failure != null && failure != first) {
                 first.addSuppressed(failure);
             }
         }
+        if (first instanceof Error error) {
+            throw error;
+        }
         if (first != null) {
-            throw first;
+            throw (RuntimeException) first;
         }
     }
 
     /** Closes all after a failure, which gets the failures of the closes as suppressed exceptions. */
     static void after(Throwable cause, List<? extends AutoCloseable> things) {
         for (AutoCloseable each : things) {
-            RuntimeException failure = close(each);
-            if (failure != null) {
+            Throwable failure = close(each);
+            if (failure != null && failure != cause) {
                 cause.addSuppressed(failure);
             }
         }
     }
 
-    private static @Nullable RuntimeException close(AutoCloseable thing) {
+    private static @Nullable Throwable close(AutoCloseable thing) {
         try {
             thing.close();
             return null;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             return e;
         } catch (Exception e) {
             throw new IllegalStateException("nothing here closes with a checked exception", e);

@@ -74,7 +74,7 @@ public final class ConnectionEndpoint implements AutoCloseable {
         this.event = connection.request();
         try {
             this.resources = new EndpointResources(connection, options);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             Closing.after(e, List.of(connection));
             throw e;
         }
@@ -132,7 +132,7 @@ public final class ConnectionEndpoint implements AutoCloseable {
         try {
             id.resolveAddress(source, destination, options.timeout());
             id.resolveRoute(options.timeout());
-        } catch (RuntimeException | InterruptedException e) {
+        } catch (Throwable e) {
             Closing.after(e, List.of(id));
             throw e;
         }
@@ -156,7 +156,7 @@ public final class ConnectionEndpoint implements AutoCloseable {
         try {
             id.id().bind(local);
             id.id().listen(options.backlog());
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             Closing.after(e, List.of(id));
             throw e;
         }

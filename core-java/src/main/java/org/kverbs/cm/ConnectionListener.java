@@ -70,7 +70,7 @@ public final class ConnectionListener implements AutoCloseable {
         try {
             made.accept();
             return made;
-        } catch (RuntimeException | InterruptedException e) {
+        } catch (Throwable e) {
             Closing.after(e, List.of(made));
             throw e;
         }

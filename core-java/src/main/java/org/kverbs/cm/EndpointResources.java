@@ -39,7 +39,7 @@ final class EndpointResources implements AutoCloseable {
                     false));
             owned.addFirst(queuePair);
             connection.toInit(queuePair);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             Closing.after(e, owned);
             throw e;
         }

@@ -75,7 +75,7 @@ public final class SynchronousConnectionId implements AutoCloseable {
     private static SynchronousConnectionId onItsChannel(ConnectionEventChannel channel, PortSpace portSpace) {
         try {
             return new SynchronousConnectionId(channel.id(portSpace), null);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             channel.close();
             throw e;
         }
@@ -96,7 +96,7 @@ public final class SynchronousConnectionId implements AutoCloseable {
         try {
             id.migrate(own);
             return new SynchronousConnectionId(id, request);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             own.close();
             throw e;
         }
@@ -198,6 +198,9 @@ public final class SynchronousConnectionId implements AutoCloseable {
             } catch (RuntimeException e) {
                 asked.id().close();
                 throw events.named(e);
+            } catch (Error e) {
+                asked.id().close();
+                throw e;
             }
         });
     }

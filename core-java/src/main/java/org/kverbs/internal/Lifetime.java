@@ -153,17 +153,23 @@ public final class Lifetime {
     /** Closes everything that was made from it, newest first, and then the resource itself. */
     public void close() {
         HeldCalls.refuseClose(this);
-        var failures = new ArrayList<RuntimeException>();
+        var failures = new ArrayList<Throwable>();
         drain(); // after this, no child can be made
         for (Lifetime descendant : descendantsNewestFirst()) {
             descendant.closeAlone(failures);
         }
         closeAlone(failures);
         if (!failures.isEmpty()) {
-            RuntimeException first = failures.removeFirst();
-            failures.forEach(first::addSuppressed);
-            throw first;
+            Throwable first = failures.removeFirst();
+            failures.stream().filter(each -> each != first).forEach(first::addSuppressed);
+            Lifetime.<RuntimeException>raise(first);
         }
+    }
+
+    /** Throws a failure of any kind as an unchecked one: an action in Kotlin can throw checked exceptions. */
+    @SuppressWarnings("unchecked")
+    private static <T extends Throwable> void raise(Throwable failure) throws T {
+        throw (T) failure;
     }
 
     /**
@@ -180,11 +186,11 @@ public final class Lifetime {
         beforeClosed.add(action);
     }
 
-    private static void run(Actions actions, List<RuntimeException> failures) {
+    private static void run(Actions actions, List<Throwable> failures) {
         for (Runnable action : actions.takeAll()) {
             try {
                 action.run();
-            } catch (RuntimeException e) {
+            } catch (Throwable e) { // an error, too, must not end the other actions
                 failures.add(e);
             }
         }
@@ -201,7 +207,7 @@ public final class Lifetime {
         guard.awaitDrained();
     }
 
-    private void closeAlone(List<RuntimeException> failures) {
+    private void closeAlone(List<Throwable> failures) {
         try {
             drain();
             synchronized (closeLock) {
@@ -223,7 +229,7 @@ public final class Lifetime {
             }
             Traces.closed(this);
             run(whenClosed, failures);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             failures.add(e);
         }
     }
@@ -312,7 +318,7 @@ public final class Lifetime {
         for (int i = 0; i < lifetimes.length; i++) {
             try {
                 lifetimes[i].enter();
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
                 exitFirst(i, lifetimes);
                 throw e;
             }

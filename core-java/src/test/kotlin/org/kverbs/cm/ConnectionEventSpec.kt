@@ -417,4 +417,32 @@ class ConnectionEventSpec :
                 fake.live.shouldBeEmpty()
             }
         }
+
+        test("should close the channel of a synchronous id that an error kept from being made") {
+            val fake = FakeConnectionManager()
+            fake.open().use { channel ->
+                val id = channel.id(PortSpace.TCP)
+                fake.whileMigrating = { throw OutOfMemoryError("planted") }
+                shouldThrow<OutOfMemoryError> { SynchronousConnectionId.of(id) }
+                fake.calls.map { it.first } shouldContainExactly listOf("destroyEventChannel")
+            }
+        }
+
+        test("should run every action of a close, and destroy all, although actions throw errors") {
+            val fake = FakeConnectionManager()
+            val channel = fake.open()
+            val id = channel.id(PortSpace.TCP)
+            val ran = mutableListOf<Int>()
+            id.beforeClosed { throw OutOfMemoryError("first") }
+            id.beforeClosed { ran += 1 }
+            id.whenClosed { throw StackOverflowError("second") }
+            id.whenClosed { ran += 2 }
+            channel.whenClosed { throw IllegalStateException("third") }
+            channel.whenClosed { ran += 3 }
+            val failure = shouldThrow<OutOfMemoryError> { channel.close() }
+            failure.message shouldBe "first"
+            failure.suppressed.map { it.message } shouldContainExactly listOf("second", "third")
+            ran shouldContainExactly listOf(1, 2, 3)
+            fake.live.shouldBeEmpty()
+        }
     })

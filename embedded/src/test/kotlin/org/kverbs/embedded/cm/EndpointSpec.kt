@@ -67,6 +67,19 @@ class EndpointSpec :
             Diagnostics.disable()
         }
 
+        test("should close all that an endpoint owns although the close of its id throws an error") {
+            EmbeddedFabric.realTime(1).use { fabric ->
+                val (a, b) = List(2) { fabric.addDevice() }
+                val (near, far) = connected(a, b)
+                far.use {
+                    near.id().whenClosed { throw OutOfMemoryError("planted") }
+                    shouldThrow<OutOfMemoryError> { near.close() }.message shouldBe "planted"
+                    near.queuePair().isOpen shouldBe false
+                    near.protectionDomain().isOpen shouldBe false
+                }
+            }
+        }
+
         test("should connect, carry messages in order and disconnect on a line that loses, doubles and reorders") {
             var injected = 0L
             for (seed in 1L..4L) {
