@@ -9,8 +9,10 @@ import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkRequestException
 import org.kverbs.attributes.AccessFlag
+import org.kverbs.attributes.QueuePairState
 import org.kverbs.coroutines.SendSlots.Companion.SOON
 import org.kverbs.dsl.Destination
+import org.kverbs.dsl.modify
 import org.kverbs.internal.WorkRequestArena
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import kotlin.coroutines.intrinsics.suspendCoroutineUninterceptedOrReturn
@@ -273,30 +275,51 @@ internal class SendSide(
         try {
             pin?.pin()
             pinned = true
-            return locked {
-                checkNotEnded()
-                val request = slots.next()
-                single.clear()
-                write(single, id(request))
-                single.signaled()
-                if (waiter is Glance) waiter.begin(slots, request)
-                slots.put(0, waiter, opcode, pin)
-                slots.advance(1)
-                VectorRegisters.clearUpperHalves()
-                try {
-                    queuePair.post(single)
-                    posted = true
-                } finally {
-                    if (!posted) slots.takeBack(1)
+            var broken: Error? = null
+            val number =
+                locked {
+                    checkNotEnded()
+                    val request = slots.next()
+                    single.clear()
+                    write(single, id(request))
+                    single.signaled()
+                    if (waiter is Glance) waiter.begin(slots, request)
+                    slots.put(0, waiter, opcode, pin)
+                    slots.advance(1)
+                    VectorRegisters.clearUpperHalves()
+                    try {
+                        queuePair.post(single)
+                        posted = true
+                    } catch (e: Error) {
+                        posted = true
+                        broken = e
+                    } finally {
+                        if (!posted) slots.takeBack(1)
+                    }
+                    request
                 }
-                request
-            }
+            broken?.let { throw breakUp(it) }
+            return number
         } finally {
             if (!posted) {
                 if (pinned) pin?.unpin()
                 credits.release(1)
             }
         }
+    }
+
+    /**
+     * Ends the queue after a post that threw an error, such as a stack overflow: nobody knows whether the device has
+     * the request, whose entry and buffers another request must not get then. The device completes what it has.
+     */
+    private fun breakUp(cause: Error): Error {
+        try {
+            queuePair.modify { state(QueuePairState.ERR) }
+        } catch (_: RuntimeException) {
+            // closed meanwhile
+        }
+        stop(cause)
+        return cause
     }
 
     /**
@@ -330,6 +353,7 @@ internal class SendSide(
         var pinned = 0
         try {
             while (pinned < pins.size) pins[pinned++].also { it.pin() }
+            var broken: Error? = null
             locked {
                 checkNotEnded()
                 WorkRequestArena.DOOR.of(list).renumber(key, slots.next())
@@ -347,6 +371,9 @@ internal class SendSide(
                 } catch (e: WorkRequestException) {
                     accepted = e.index()
                     throw e
+                } catch (e: Error) {
+                    accepted = count
+                    broken = e
                 } finally {
                     if (accepted < count) {
                         slots.takeBack(count - accepted)
@@ -354,6 +381,7 @@ internal class SendSide(
                     }
                 }
             }
+            broken?.let { throw breakUp(it) }
         } finally {
             if (accepted < count) {
                 while (pinned > 0) pins[--pinned].unpin()

@@ -1,0 +1,110 @@
+package org.kverbs.coroutines
+
+import io.kotest.assertions.throwables.shouldThrow
+import io.kotest.core.spec.style.FunSpec
+import io.kotest.matchers.shouldBe
+import kotlinx.coroutines.CoroutineStart.UNDISPATCHED
+import kotlinx.coroutines.async
+import kotlinx.coroutines.supervisorScope
+import kotlinx.coroutines.withContext
+import kotlinx.coroutines.withTimeout
+import org.kverbs.Context
+import org.kverbs.Device
+import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.attributes.AccessFlag.REMOTE_READ
+import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
+import org.kverbs.dsl.RC
+import org.kverbs.dsl.write
+import org.kverbs.spi.QueuePairOps
+import org.kverbs.spi.VerbsContext
+import org.kverbs.spi.VerbsDevice
+import org.kverbs.spi.VerbsOpenResult
+import org.kverbs.spi.VerbsProvider
+import java.lang.reflect.InvocationTargetException
+import java.lang.reflect.Proxy
+import java.util.ServiceLoader
+import kotlin.coroutines.EmptyCoroutineContext
+import kotlin.time.Duration.Companion.seconds
+
+/** The same object, with [answer] in place of the results of its method [name]. */
+private inline fun <reified T : Any, reified R> T.answering(
+    name: String,
+    crossinline answer: (R) -> R,
+): T =
+    Proxy.newProxyInstance(T::class.java.classLoader, arrayOf(T::class.java)) { _, method, arguments ->
+        val result =
+            try {
+                method.invoke(this, *arguments ?: emptyArray())
+            } catch (e: InvocationTargetException) {
+                throw checkNotNull(e.cause)
+            }
+        if (method.name == name) answer(result as R) else result
+    } as T
+
+/** An embedded device. After each post of sends, which it has taken, [onPost] can throw. */
+private fun deviceWith(onPost: () -> Unit): Context {
+    val provider = ServiceLoader.load(VerbsProvider::class.java).first { it.name() == "embedded" }
+
+    fun posting(real: QueuePairOps): QueuePairOps =
+        real.answering("postSend") { result: Int ->
+            onPost()
+            result
+        }
+
+    fun context(real: VerbsContext): VerbsContext = real.answering("queuePairOps", ::posting)
+    val device =
+        provider.devices().first().answering<VerbsDevice, VerbsOpenResult>("open") {
+            VerbsOpenResult.of(context(checkNotNull(it.context())))
+        }
+    return Device.of(provider, device).open()
+}
+
+/** Tests the end of a send queue whose device can have taken a request although its post threw an error. */
+class BrokenPostSpec :
+    FunSpec({
+        timeout = 60_000
+
+        for (isPolling in listOf(true, false)) {
+            for (isBatch in listOf(true, false)) {
+                val what = if (isBatch) "a batch" else "a request"
+                val where = if (isPolling) "on the polling thread" else "on another thread"
+                test("should end a queue whose post of $what threw an error, $where") {
+                    var planted: Error? = null
+                    deviceWith { planted?.let { throw it } }.use { device ->
+                        val pd = device.protectionDomain()
+                        val dispatcher = device.completionDispatcher()
+                        val (qp, peer) = List(2) { dispatcher.qp(pd, RC) }
+                        qp.connect(peer.endpoint())
+                        peer.connect(qp.endpoint())
+                        val pool = pd.bufferPool { access(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE) }
+                        val buffer = pool.take(64)
+                        val region = pd.memoryRegion(64, LOCAL_WRITE, REMOTE_WRITE)
+
+                        suspend fun post() {
+                            if (isBatch) {
+                                qp.batch { repeat(2) { write(buffer.slice(0, 8), to = region.remote()) } }
+                            } else {
+                                qp.write(buffer.slice(0, 8), to = region.remote())
+                            }
+                        }
+                        post()
+                        val context = if (isPolling) dispatcher.coroutineDispatcher else EmptyCoroutineContext
+                        supervisorScope {
+                            val received = async(start = UNDISPATCHED) { qp.receive(region.slice()) }
+                            withContext(context) {
+                                planted = StackOverflowError("planted")
+                                shouldThrow<StackOverflowError> { post() }
+                                planted = null
+                                shouldThrow<StackOverflowError> { post() }
+                            }
+                            // The queue pair is in the error state, which ends the receive and completes the requests.
+                            withTimeout(10.seconds) { received.join() }
+                        }
+                        buffer.close()
+                        pool.close()
+                        qp.stats.pending shouldBe 0
+                    }
+                }
+            }
+        }
+    })
