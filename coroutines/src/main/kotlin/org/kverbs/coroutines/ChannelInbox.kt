@@ -14,11 +14,13 @@ import org.kverbs.coroutines.ChannelArrival.State
  *
  * @param isAhead whether each offered message is fetched if no receiver takes it; otherwise only for receivers
  * @param fetch begins to read an offered message; ends with [claim] and [complete]
+ * @param onBroken called with what [fetch] throws; must end the messages, as that one is never read
  * @param onGone called when a message has left the inbox, taken or dropped
  */
 internal class ChannelInbox(
     private val isAhead: Boolean,
     private val fetch: (ChannelArrival) -> Unit,
+    private val onBroken: (Throwable) -> Unit = { throw it },
     private val onGone: (ChannelArrival, Gone) -> Unit,
 ) {
     /** How a message left the inbox. */
@@ -384,7 +386,14 @@ internal class ChannelInbox(
      * [more] first ones.
      */
     private fun fetchAll(more: Int) {
-        while (arrivals.unbegun > 0) fetch(synchronized(lock) { nextToFetch(more) } ?: return)
+        while (arrivals.unbegun > 0) {
+            val next = synchronized(lock) { nextToFetch(more) } ?: return
+            try {
+                fetch(next)
+            } catch (e: Throwable) {
+                onBroken(e) // thrown on, it would take the message with it that a receiver has just been given
+            }
+        }
     }
 
     private fun nextToFetch(more: Int): ChannelArrival? {

@@ -42,7 +42,7 @@ internal class ChannelLink(
     var peerHasAll = false
         private set
     val debts = ChannelDebts(settings.receiveSlots)
-    val inbox = ChannelInbox(settings.fetchAhead > 0, { fetches.begin(it) }, ::gone)
+    val inbox = ChannelInbox(settings.fetchAhead > 0, { fetches.begin(it) }, ::fail, ::gone)
     val large = LargeSends(settings.largeMessages)
     val remotes = RemoteNames()
     val outbox = ChannelOutbox(this)

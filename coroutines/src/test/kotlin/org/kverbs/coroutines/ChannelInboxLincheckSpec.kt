@@ -15,8 +15,7 @@ abstract class FilledInbox {
         ChannelInbox(
             isAhead = true,
             { arrival -> synchronized(begun) { begun.addLast(arrival) } },
-            { arrival, _ -> check(synchronized(gone) { gone.add(arrival) }) { "a message left twice" } },
-        )
+        ) { arrival, _ -> check(synchronized(gone) { gone.add(arrival) }) { "a message left twice" } }
     private val pollingThread = Any()
     private val begun = ArrayDeque<ChannelArrival>()
     private var sent: Byte = 0

@@ -122,6 +122,21 @@ class ErrorsSpec :
             }
         }
 
+        test("should give a message to its receiver although the fetch of the next one can't begin") {
+            var planted: Error? = null
+            val broken = mutableListOf<Throwable>()
+            val inbox = ChannelInbox(isAhead = true, { planted?.let { throw it } }, broken::add) { _, _ -> }
+            val messages = List(2) { offered(it + 1) }
+            messages.forEach(inbox::add)
+            repeat(2) { inbox.take(reads = true) }
+            messages.forEach(inbox::putBack) // the second is fetched when it is the first
+            inbox.claim(messages[0])
+            inbox.complete(messages[0], ByteArray(1))
+            planted = OutOfMemoryError("planted")
+            inbox.tryTake()?.bytes?.size shouldBe 1
+            broken shouldBe listOf(planted)
+        }
+
         test("should receive a message whose credit can't be given back, and end the channel") {
             openDevice("embedded0").use { device ->
                 val (sender, receiver) = withFailingMemory(device)
