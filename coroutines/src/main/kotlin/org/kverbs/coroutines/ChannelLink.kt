@@ -298,7 +298,7 @@ internal class ChannelLink(
      * arrived can still be taken. The first cause counts. Any thread can call, but see [failBehind].
      */
     fun fail(cause: Throwable) {
-        val first = meaningOf(cause)
+        val first = if (cause is ChannelProtocolException) cause.of(pair.failures.peer) else meaningOf(cause)
         if (!failure.compareAndSet(null, first)) return
         if (first !is ChannelClosedException) {
             FlightRecords.channelFailed(memory.pd.context().device().name(), pair.queuePair.number(), first)

@@ -4,6 +4,7 @@ import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.types.shouldBeInstanceOf
+import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.async
 import kotlinx.coroutines.channels.Channel
@@ -103,6 +104,30 @@ class PeerOfFailureSpec :
                         val failure = withTimeout(20.seconds) { failures.receive() }
                         failure.shouldBeInstanceOf<ChannelClosedException>().message shouldContain
                             "; the peer is ${client.localAddress.shown()}"
+                        job.cancel()
+                    }
+                }
+            }
+        }
+
+        test("should name the client that broke the protocol to a server's onFailure") {
+            onTwoHosts { _, serving, host ->
+                val failures = Channel<Throwable>(Channel.UNLIMITED)
+                serving.bind(InetSocketAddress("198.18.0.1", 0)) { onFailure { failures.trySend(it) } }.use { server ->
+                    coroutineScope {
+                        val isServed = CompletableDeferred<Unit>()
+                        val job =
+                            server.serve(this) { connection ->
+                                isServed.complete(Unit)
+                                while (true) connection.receive()
+                            }
+                        val liar =
+                            host.connect(server.address) { privateData(ChannelHello(4, 4096, 1000).toBytes()) }
+                        isServed.await()
+                        liar.queuePair.send(liar.pd.memoryRegion(7)[0, 7])
+                        val failure = withTimeout(20.seconds) { failures.receive() }
+                        failure.shouldBeInstanceOf<ChannelProtocolException>().message shouldContain
+                            "less than a header of 8; the peer is ${liar.localAddress.shown()}. Use the same"
                         job.cancel()
                     }
                 }
