@@ -64,10 +64,15 @@ internal class ConnectionLifetime(
         FlightRecords.connectionLost(device, number, steps.remoteAddress, alive, type.name)
     }
 
+    /** Notes that this side has asked for the end, so that an end by the peer is no loss from now on. */
+    fun endsHere() {
+        isEndedHere = true
+    }
+
     suspend fun awaitEnd() = ended.await()
 
     suspend fun disconnect(timeout: Duration) {
-        isEndedHere = true
+        endsHere()
         quietly { steps.id.disconnect() }
         withTimeoutOrNull(timeout) { ended.await() }
         close()

@@ -175,6 +175,7 @@ public class MessageConnection internal constructor(
      */
     public suspend fun disconnect(timeout: Duration = 5.seconds) {
         var isFinished = false
+        lifetime.endsHere()
         try {
             withTimeoutOrNull(timeout) {
                 channel.finish()

@@ -13,12 +13,15 @@ import jdk.jfr.Recording
 import jdk.jfr.consumer.RecordedEvent
 import jdk.jfr.consumer.RecordingFile
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
 import org.kverbs.RemoteMemory
 import org.kverbs.WorkCompletionException
 import org.kverbs.cm.ConnectionException
@@ -28,6 +31,7 @@ import java.net.InetSocketAddress
 import java.nio.file.Files
 import java.nio.file.Path
 import java.time.Duration
+import kotlin.concurrent.thread
 import kotlin.io.path.deleteIfExists
 
 private const val SLOW_WAIT = "org.kverbs.SlowWait"
@@ -82,6 +86,24 @@ class FlightRecorderSpec :
             lost.getString("reason") shouldBe "DISCONNECTED"
             lost.getDuration("lifetime").toNanos() shouldBeGreaterThan 0
             events.getOrDefault("ConnectionFailed", emptyList()).shouldBeEmpty()
+        }
+
+        test("should not record as lost a connection that both sides disconnect, if the peer is first") {
+            val events =
+                recorded {
+                    bound { server, host, address ->
+                        server.serve(CoroutineScope(Dispatchers.Default)) { it.receiveOrNull() shouldBe null }
+                        val client = host.connectMessages(address)
+                        val leaving = async(start = CoroutineStart.UNDISPATCHED) { client.disconnect() }
+                        // Keeps this thread, and with it the end of disconnect(), until the peer has closed.
+                        thread { runBlocking { client.awaitEnd() } }.join()
+                        leaving.await()
+                        server.stop()
+                    }
+                }
+            events.getValue("ConnectionEstablished") shouldHaveSize 2
+            events.getOrDefault("ConnectionLost", emptyList()).shouldBeEmpty()
+            events.getOrDefault("ChannelFailed", emptyList()).shouldBeEmpty()
         }
 
         test("should record a connection that nobody takes, with the reason") {
