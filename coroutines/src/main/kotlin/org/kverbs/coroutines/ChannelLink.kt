@@ -1,6 +1,7 @@
 package org.kverbs.coroutines
 
 import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CompletableDeferred
 import org.kverbs.MemoryRegion
 import org.kverbs.MemorySlice
 import org.kverbs.RdmaException
@@ -41,6 +42,9 @@ internal class ChannelLink(
     @Volatile
     var peerHasAll = false
         private set
+
+    /** Completes when the channel has ended, and the messages that had arrived before were handled. */
+    private val over = CompletableDeferred<Unit>()
     val debts = ChannelDebts(settings.receiveSlots)
     val inbox = ChannelInbox(settings.fetchAhead > 0, { fetches.begin(it) }, ::fail, ::gone)
     val large = LargeSends(settings.largeMessages)
@@ -307,6 +311,17 @@ internal class ChannelLink(
         end(first)
     }
 
+    /**
+     * Returns whether the peer has all messages of this side, after a failure of the channel or of one of its requests.
+     * Suspends until the messages that had arrived before are handled: the peer's LEAVE can be in another completion
+     * queue than the request.
+     */
+    suspend fun hadPeerAll(failure: RdmaException): Boolean {
+        if (failure is WorkCompletionException) failBehind(failure)
+        if (!isAlive) over.await()
+        return peerHasAll
+    }
+
     /** Ends the channel because of a peer that has all messages of this side, and tells so as it closes. */
     fun left(cause: Throwable) {
         peerHasAll = true
@@ -329,6 +344,7 @@ internal class ChannelLink(
         remotes.end(cause)
         lookups.fail(cause)
         keepAlive.end()
+        over.wake(Unit)
     }
 
     private companion object {

@@ -103,7 +103,7 @@ internal class ChannelOutbox(
                 sayEndAndWait()
             } catch (e: RdmaException) {
                 // The peer can close before this side has seen that its device has END.
-                if (!link.peerHasAll) throw e
+                if (!link.hadPeerAll(e)) throw e
             }
             isThere = true
         }

@@ -10,6 +10,8 @@ import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.cancel
+import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
@@ -65,6 +67,32 @@ class FinishSpec :
 
         test("should finish at a peer that closes without an end of its own once it has that of this side") {
             finishSeenLate { }
+        }
+
+        test("should finish at a peer that has left, before this side has taken LEAVE from the shared receives") {
+            bound { server, host, address ->
+                val isHeld = CompletableDeferred<Unit>()
+                val serving =
+                    server.serve(this) {
+                        for (message in it.incoming) message.size shouldBe 10
+                        isHeld.await()
+                    }
+                val client = host.connectMessages(address)
+                client.send(ByteArray(10))
+                withContext(client.node.dispatcher.coroutineDispatcher) {
+                    val first =
+                        launch(start = CoroutineStart.UNDISPATCHED) {
+                            cancel() // finish() sends the end, and does not wait for it
+                            client.finish()
+                        }
+                    first.join()
+                    isHeld.complete(Unit)
+                    while (client.isOpen) Thread.sleep(1) // holds the polling thread
+                    client.finish()
+                }
+                client.close()
+                serving.cancelAndJoin()
+            }
         }
 
         /** Sends two large messages and the end to a peer that has them and closes without DONE. */
