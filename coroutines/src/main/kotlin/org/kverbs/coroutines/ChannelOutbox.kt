@@ -27,6 +27,14 @@ internal class ChannelOutbox(
     var finished = false
         private set
 
+    /** Number of DONEs that were posted. */
+    @Volatile
+    private var answers = 0
+
+    /** Number of DONEs that the peer's device has for certain. */
+    @Volatile
+    private var answersThere = 0
+
     /** Allows one finish at a time; the next waits for it. */
     private val finishing = Mutex()
     private var isThere = false
@@ -125,12 +133,25 @@ internal class ChannelOutbox(
         link.window().awaitOpen()
         room.acquire(1)
         val slot = stage()
+        val before = answers
         messages.awaitPosted(SEND, slot) { requests, id ->
             checkAlive()
             putHeader(slot, ChannelMessage.END, 0)
             requests.send(id).from(slot.part(0, ChannelMessage.HEADER.toLong()))
             finished = true
         }
+        answersThere = before
+    }
+
+    /**
+     * Suspends until the peer's device has each DONE that was posted: a close takes back what the network has lost, and
+     * the peer's finish would fail.
+     */
+    suspend fun awaitAnswers() {
+        val before = answers
+        if (before == answersThere || !link.isAlive) return
+        link.keepAlive.ask("whether it has the answers to its large messages")
+        answersThere = before
     }
 
     private fun checkAlive() {
@@ -190,6 +211,7 @@ internal class ChannelOutbox(
         val memory = slot.memory()
         ChannelMessage.putHeader(memory, due.kind, due.credits, length)
         if (length > 0) ChannelMessage.putInt(memory, 0, due.id)
+        if (due.kind == ChannelMessage.DONE) answers++ // under the send queue's lock
         requests.send(id).from(slot.region().slice(slot.offset(), (ChannelMessage.HEADER + length).toLong()))
     }
 

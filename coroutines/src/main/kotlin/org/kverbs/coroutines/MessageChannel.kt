@@ -324,12 +324,13 @@ public class MessageChannel internal constructor(
     internal fun stop(cause: Throwable): Unit = link.pair.stop(cause)
 
     /**
-     * Drops messages that were not received, and suspends until the peer has sent its last one or the channel has
-     * ended.
+     * Drops messages that were not received, and suspends until the peer has sent its last one and its device knows
+     * which of its large messages were read, or the channel has ended.
      */
     internal suspend fun awaitPeersEnd() {
         link.inbox.drop(null)
         link.inbox.end.await()
+        link.reporting { link.outbox.awaitAnswers() }
     }
 
     /** Names the queue pair. */

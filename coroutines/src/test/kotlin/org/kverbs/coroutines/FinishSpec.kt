@@ -13,11 +13,15 @@ import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.cancel
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.dsl.get
+import org.kverbs.embedded.EmbeddedFabric
+import org.kverbs.embedded.Faults
+import java.net.InetSocketAddress
 
 /** Receives the messages of a channel into nothing. */
 private suspend fun Liar.receives(count: Int) {
@@ -92,6 +96,37 @@ class FinishSpec :
                 }
                 client.close()
                 serving.cancelAndJoin()
+            }
+        }
+
+        test("should finish at a peer that disconnects although the network loses its answers") {
+            EmbeddedFabric.realTime(3).use { fabric ->
+                val one = fabric.addDevice()
+                val other = fabric.addDevice()
+                val address = one.open().use { it.queryGid(1, it.defaultGidIndex(1)).toInetAddress() }
+                rdmaHost { device(one) }.use { servers ->
+                    rdmaHost { device(other) }.use { clients ->
+                        servers.bind(0) { channel { fetchAhead(0) } }.use { server ->
+                            val serving =
+                                server.serve(this) {
+                                    it.finish()
+                                    thrownBy { it.awaitRemote("x") }.shouldBeInstanceOf<ChannelClosedException>()
+                                    // the end of the client is here, and the large message lies at the client
+                                    fabric.setFaults(one, other, Faults.NONE.loss(1.0))
+                                    launch(Dispatchers.Default) {
+                                        delay(100)
+                                        fabric.setFaults(one, other, Faults.NONE)
+                                    }
+                                    it.disconnect()
+                                }
+                            val client = clients.connectMessages(InetSocketAddress(address, server.address.port))
+                            client.send(ByteArray(20_000))
+                            client.finish()
+                            client.disconnect()
+                            serving.cancelAndJoin()
+                        }
+                    }
+                }
             }
         }
 
