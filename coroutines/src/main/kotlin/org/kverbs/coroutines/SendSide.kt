@@ -275,44 +275,49 @@ internal class SendSide(
         try {
             pin?.pin()
             pinned = true
-            var broken: Error? = null
-            val number =
-                locked {
-                    checkNotEnded()
-                    val request = slots.next()
-                    single.clear()
-                    write(single, id(request))
-                    single.signaled()
-                    if (waiter is Glance) waiter.begin(slots, request)
-                    slots.put(0, waiter, opcode, pin)
-                    slots.advance(1)
-                    VectorRegisters.clearUpperHalves()
-                    try {
-                        queuePair.post(single)
-                        posted = true
-                    } catch (e: Error) {
-                        posted = true
-                        broken = e
-                    } finally {
-                        if (!posted) slots.takeBack(1)
-                    }
-                    request
+            return locked {
+                checkNotEnded()
+                val request = slots.next()
+                single.clear()
+                write(single, id(request))
+                single.signaled()
+                if (waiter is Glance) waiter.begin(slots, request)
+                slots.put(0, waiter, opcode, pin)
+                slots.advance(1)
+                VectorRegisters.clearUpperHalves()
+                posted = true
+                try {
+                    queuePair.post(single)
+                } catch (e: RuntimeException) {
+                    posted = false
+                    slots.takeBack(1)
+                    throw e
                 }
-            broken?.let { throw breakUp(it) }
-            return number
-        } finally {
-            if (!posted) {
-                if (pinned) pin?.unpin()
-                credits.release(1)
+                request
             }
+        } catch (e: Throwable) {
+            throw if (posted) breakUp(e) else refused(e, if (pinned) pin else null)
         }
+    }
+
+    /** Gives back what a request took that was not posted. */
+    private fun refused(
+        cause: Throwable,
+        pinned: RegisteredBuffer?,
+    ): Throwable {
+        try {
+            pinned?.unpin()
+        } finally {
+            credits.release(1)
+        }
+        return cause
     }
 
     /**
      * Ends the queue after a post that threw an error, such as a stack overflow: nobody knows whether the device has
      * the request, whose entry and buffers another request must not get then. The device completes what it has.
      */
-    private fun breakUp(cause: Error): Error {
+    private fun breakUp(cause: Throwable): Throwable {
         try {
             queuePair.modify { state(QueuePairState.ERR) }
         } catch (_: RuntimeException) {
