@@ -304,7 +304,8 @@ internal class ChannelLink(
     fun fail(cause: Throwable) {
         val first = if (cause is ChannelProtocolException) cause.of(pair.failures.peer) else meaningOf(cause)
         if (!failure.compareAndSet(null, first)) return
-        if (first !is ChannelClosedException) {
+        val hasBothEnds = outbox.finished && inbox.peerHasFinished
+        if (first !is ChannelClosedException && !hasBothEnds) {
             FlightRecords.channelFailed(memory.pd.context().device().name(), pair.queuePair.number(), first)
         }
         stop() // before memory is freed that the peer can still reach
