@@ -136,7 +136,7 @@ internal fun goodHello(): ByteArray =
     ByteBuffer
         .allocate(24)
         .putInt(0x6b764d43)
-        .putShort(2)
+        .putShort(3)
         .putShort(4)
         .putInt(SLOT)
         .putInt(0)
