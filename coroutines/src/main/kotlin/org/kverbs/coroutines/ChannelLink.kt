@@ -308,8 +308,12 @@ internal class ChannelLink(
         if (first !is ChannelClosedException && !hasBothEnds) {
             FlightRecords.channelFailed(memory.pd.context().device().name(), pair.queuePair.number(), first)
         }
-        stop() // before memory is freed that the peer can still reach
-        end(first)
+        try {
+            stop() // before memory is freed that the peer can still reach
+            end(first)
+        } finally {
+            over.wake(Unit) // finish() waits for it
+        }
     }
 
     /**
@@ -345,7 +349,6 @@ internal class ChannelLink(
         remotes.end(cause)
         lookups.fail(cause)
         keepAlive.end()
-        over.wake(Unit)
     }
 
     private companion object {

@@ -71,43 +71,35 @@ class PeerOfFailureSpec :
             }
         }
 
-        test("should name the client that closed in the middle to a server's onFailure") {
-            onTwoHosts { _, serving, host ->
-                val failures = Channel<Throwable>(Channel.UNLIMITED)
-                serving.bind(InetSocketAddress("198.18.0.1", 0)) { onFailure { failures.trySend(it) } }.use { server ->
-                    coroutineScope {
-                        val job = server.serve(this) { connection -> while (true) connection.receive() }
-                        val client = host.connectMessages(server.address)
-                        client.send(ByteArray(1))
-                        client.close()
-                        val failure = withTimeout(20.seconds) { failures.receive() }
-                        failure.shouldBeInstanceOf<ChannelClosedException>().message shouldContain
-                            "; the peer is ${client.localAddress.shown()}"
-                        job.cancel()
-                    }
+        suspend fun shouldNameClosed(
+            settings: ServerBuilder.() -> Unit,
+            use: suspend (MessageConnection) -> Unit,
+        ) = onTwoHosts { _, serving, host ->
+            val failures = Channel<Throwable>(Channel.UNLIMITED)
+            val all: ServerBuilder.() -> Unit = {
+                onFailure { failures.trySend(it) }
+                settings()
+            }
+            serving.bind(InetSocketAddress("198.18.0.1", 0), all).use { server ->
+                coroutineScope {
+                    val job = server.serve(this) { connection -> while (true) connection.receive() }
+                    val client = host.connectMessages(server.address)
+                    use(client)
+                    client.close()
+                    val failure = withTimeout(20.seconds) { failures.receive() }
+                    failure.shouldBeInstanceOf<ChannelClosedException>().message shouldContain
+                        "; the peer is ${client.localAddress.shown()}"
+                    job.cancel()
                 }
             }
         }
 
+        test("should name the client that closed in the middle to a server's onFailure") {
+            shouldNameClosed({}) { it.send(ByteArray(1)) }
+        }
+
         test("should name a client that is gone before the server's side of the connection is up") {
-            onTwoHosts { _, serving, host ->
-                val failures = Channel<Throwable>(Channel.UNLIMITED)
-                val settings: ServerBuilder.() -> Unit = {
-                    onFailure { failures.trySend(it) }
-                    handlerContext(Late)
-                }
-                serving.bind(InetSocketAddress("198.18.0.1", 0), settings).use { server ->
-                    coroutineScope {
-                        val job = server.serve(this) { connection -> while (true) connection.receive() }
-                        val client = host.connectMessages(server.address)
-                        client.close()
-                        val failure = withTimeout(20.seconds) { failures.receive() }
-                        failure.shouldBeInstanceOf<ChannelClosedException>().message shouldContain
-                            "; the peer is ${client.localAddress.shown()}"
-                        job.cancel()
-                    }
-                }
-            }
+            shouldNameClosed({ handlerContext(Late) }) { }
         }
 
         test("should name the client that broke the protocol to a server's onFailure") {
