@@ -10,6 +10,7 @@ import org.kverbs.SendRequests
 import org.kverbs.WorkCompletions
 import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.ConnectOptions
+import org.kverbs.benchmarks.bench.Handover
 import org.kverbs.benchmarks.bench.Turns
 import org.kverbs.coroutines.WaitStrategy
 import org.kverbs.coroutines.bufferPool
@@ -27,19 +28,18 @@ private const val TURNS = 9
 private const val AT_ONCE = 4
 
 /**
- * Before it is measured, each way moves so many messages of [SHORT] bytes, and rests so often: the JIT compiler begins
- * its work after 10,000 calls or more, and two threads that poll leave it no processor of two. Short ones, which are
- * large messages for a channel all the same: 160,000 of 1 MiB take ten seconds.
+ * Before it is measured, each way moves so many messages, of [SHORT] bytes at most, and rests so often: the JIT compiler
+ * begins its work after 10,000 calls or more, and two threads that poll leave it no processor of two.
  */
 private const val WARM_UPS = 8
 private const val WARM_UP_MESSAGES = 20_000L
 private const val WARM_UP_OVER_UDP = 200L
-private const val SHORT = 8 * KIB
+private const val SHORT = 64 * KIB
 private const val REST_MILLIS = 500L
 
-/** Each measurement moves so many bytes. */
-private const val BYTES_IN_PROCESS = 2048L * MIB
-private const val BYTES_OVER_UDP = 64L * MIB
+/** Each measurement moves so many bytes: half a second or more, so that a pause of some milliseconds doesn't count. */
+private const val BYTES_IN_PROCESS = 16_384L * MIB
+private const val BYTES_OVER_UDP = 256L * MIB
 
 /** The timeout code of one second: on a busy machine a thread can wait for a processor. */
 private val PATIENT = ConnectOptions.builder().timeout(18).build()
@@ -50,9 +50,9 @@ private val POLLING = WaitStrategy.adaptive(50_000)
 /**
  * Measures megabytes (10^6 bytes) a second of large messages over a channel beside raw writes of the same size, by
  * turns. Arguments: the sending and the receiving device, default is `embedded0` for both; the sizes in KiB, default is
- * `64,256,1024`; the ways, default is all of them: `raw,buffers,arrays`. Prints a line for each size and way: the size
- * in KiB, the way, the median of the turns, and each turn. Where a JVM runs one way, no other way has threads in it, or
- * a part in what the JIT compiler knows.
+ * `64,256,1024`; the ways, default is all of them: `raw,buffers,arrays`. Prints a line for each size, way and turn: the
+ * size in KiB, the way, the rate, and the nanoseconds of a [Handover] right before and behind it. Where a JVM runs one
+ * way, no other way has threads in it, or a part in what the JIT compiler knows.
  */
 fun main(arguments: Array<String>) {
     val from = Device.byName(arguments.getOrElse(0) { "embedded0" })
@@ -76,17 +76,22 @@ private fun measure(
     val ways = names.map { way(it, near, far, size) }
     val warmUp = if (bytes == BYTES_IN_PROCESS) WARM_UP_MESSAGES else WARM_UP_OVER_UDP
     repeat(WARM_UPS) {
-        ways.forEach { it.move(warmUp, SHORT) }
+        ways.forEach { it.move(warmUp, minOf(size, SHORT)) }
         Thread.sleep(REST_MILLIS)
     }
     ways.forEach { rate(it, bytes / size / WARM_UPS, size) }
-    val turns = List(TURNS) { ways.map { way -> rate(way, bytes / size, size) } }
-    for ((index, name) in names.withIndex()) {
-        val rates = turns.map { it[index] }
-        val each = rates.joinToString(" ") { "%.0f".format(it) }
-        println("%d %s %.0f %s".format(size / KIB, name, rates.sorted()[TURNS / 2], each))
+    var before = handover()
+    repeat(TURNS) {
+        for ((index, name) in names.withIndex()) {
+            val rate = rate(ways[index], bytes / size, size)
+            val behind = handover()
+            println("%d %s %.0f %d %d".format(size / KIB, name, rate, before, behind))
+            before = behind
+        }
     }
 }
+
+private fun handover() = Handover.nanos({ Processors.take(0) }, { Processors.take(1) })
 
 private fun way(
     name: String,
@@ -243,7 +248,7 @@ private class ByteArrays(
     far: Context,
     size: Int,
 ) : OverChannel(near, far, ahead = AT_ONCE * MIB.toLong()) {
-    private val messages = listOf(size, SHORT).associateWith(::ByteArray)
+    private val messages = setOf(size, minOf(size, SHORT)).associateWith(::ByteArray)
 
     override suspend fun send(
         messages: Long,

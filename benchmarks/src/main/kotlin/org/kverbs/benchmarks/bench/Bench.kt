@@ -56,8 +56,9 @@ internal class Bench(
         unable.forEach { echo("kverbs: left out: ${it.name}: ${it.obstacle()}", err = true) }
         if (able.isEmpty()) throw CliktError("kverbs: this machine can measure none of them")
         requireAll(unable)
-        val figures = Rounds(able, Duration.ofMillis(time.toLong())).run(rounds)
-        report(Report(Machine.now(), figures))
+        val all = Rounds(able, Duration.ofMillis(time.toLong()))
+        val figures = all.run(rounds)
+        report(Report(Machine.now(), figures, all.handovers))
     }
 
     /** Refuses to write pages that lose rows: only those of an RDMA device come from another machine. */

@@ -33,7 +33,8 @@ internal class Pages(
         val machine = report.machine
         return "${report.markdown()}\n\n" +
             "Measured on ${machine.day}: ${machine.processors} processors (${machine.model}), ${machine.kernel}, " +
-            "Java ${machine.java}, with a load average of ${"%.1f".format(Locale.ROOT, machine.load)} at the end.\n"
+            "Java ${machine.java}, with a load average of ${"%.1f".format(Locale.ROOT, machine.load)} at the end. " +
+            "${report.handover.orEmpty()}\n"
     }
 
     companion object {

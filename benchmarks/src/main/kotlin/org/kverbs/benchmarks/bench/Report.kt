@@ -16,10 +16,12 @@ import java.util.Locale
  * figures.
  *
  * @property machine where it was
+ * @param handovers the nanoseconds of each [Handover] between the measurements
  */
 internal class Report(
     val machine: Machine,
     private val figures: List<Figures>,
+    private val handovers: List<Long> = emptyList(),
 ) {
     private val measured = figures.filter { it.areThere }
     private val base = measured.firstOrNull()
@@ -36,8 +38,16 @@ internal class Report(
                 of.title.padEnd(width) + Case.entries.joinToString("") { "%24s".format(cell(of, it)) }
             }
         val base = base?.let { "\nIn brackets: how many times as fast as ${it.title}." }.orEmpty()
-        return (listOf(head) + rows).joinToString("\n") + base
+        return (listOf(head) + rows).joinToString("\n") + base + handover?.let { "\n$it" }.orEmpty()
     }
+
+    /** What two threads of a process pay for the way from one to the other, as a sentence; null if not measured. */
+    val handover: String? =
+        if (handovers.isEmpty()) {
+            null
+        } else {
+            "A cache line went from one processor to another and back in ${handovers.min()} to ${handovers.max()} ns."
+        }
 
     /** The table for docs/performance.md. */
     fun markdown(): String {
@@ -79,6 +89,7 @@ internal class Report(
                     put("load", machine.load)
                     put("day", "${machine.day}")
                 }
+                putJsonArray("handoverNanos") { handovers.forEach { add(JsonPrimitive(it)) } }
                 putJsonArray("contenders") { figures.forEach { addJsonObject { putAll(it) } } }
             }
         return Json { prettyPrint = true }.encodeToString(JsonObject.serializer(), document) + "\n"

@@ -6,8 +6,14 @@ import java.time.Duration
 internal class Rounds(
     private val contenders: List<Contender>,
     private val time: Duration,
+    private val handover: () -> Long = Handover::nanos,
     private val tell: (String) -> Unit = System.err::println,
 ) {
+    private val measured = mutableListOf<Long>()
+
+    /** The nanoseconds of a [Handover] before each measurement. */
+    val handovers: List<Long> get() = measured
+
     /** Measures so many rounds. A contender that fails is told, and left out of the rounds that follow. */
     fun run(rounds: Int): List<Figures> {
         val figures = contenders.map { Figures(it.name, it.title) }
@@ -18,6 +24,7 @@ internal class Rounds(
                 if (of.failure != null) continue
                 tell("round $round of $rounds: ${contender.name}")
                 try {
+                    measured += handover()
                     of.add(contender.measure(time))
                 } catch (e: BenchException) {
                     of.failure = e.message

@@ -3,6 +3,7 @@ package org.kverbs.benchmarks.bench
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.collections.shouldContainExactly
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
 import java.time.Duration
 
 private class Fake(
@@ -29,7 +30,7 @@ internal class RoundsSpec :
         test("should measure all by turns, each second round backwards, and take medians") {
             val order = mutableListOf<String>()
             val contenders = listOf(Fake("a", order, 3.0, 1.0, 2.0), Fake("b", order, 8.0, 8.0, 8.0))
-            val (a, b) = Rounds(contenders, Duration.ofMillis(1)) {}.run(3)
+            val (a, b) = Rounds(contenders, Duration.ofMillis(1), { 80 }) {}.run(3)
             order.joinToString("") shouldBe "abbaab"
             a.median(Case.STREAM_1_MIB) shouldBe 2.0
             b.all(Case.ROUND_TRIP_64) shouldContainExactly listOf(8.0, 8.0, 8.0)
@@ -39,10 +40,13 @@ internal class RoundsSpec :
             val order = mutableListOf<String>()
             val told = mutableListOf<String>()
             val contenders = listOf(Fake("a", order, 4.0), Fake("b", order, 8.0, 8.0, 8.0))
-            val figures = Rounds(contenders, Duration.ofMillis(1), told::add).run(3)
+            val lines = mutableListOf(80L, 430L, 90L, 85L, 81L)
+            val rounds = Rounds(contenders, Duration.ofMillis(1), lines::removeFirst, told::add)
+            val figures = rounds.run(3)
             order.joinToString("") shouldBe "abbab"
             told.single { "failed" in it } shouldBe "kverbs: a failed: it has none left"
-            val report = Report(machine(), figures)
+            val report = Report(machine(), figures, rounds.handovers)
+            report.text() shouldContain "A cache line went from one processor to another and back in 80 to 430 ns."
             report.failed shouldBe listOf("a")
             report.markdown().lines() shouldContainExactly
                 listOf(
