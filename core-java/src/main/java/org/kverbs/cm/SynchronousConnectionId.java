@@ -222,7 +222,10 @@ public final class SynchronousConnectionId implements AutoCloseable {
             } else {
                 withPeer(ConnectionStep.ACCEPT, answer);
             }
-            return id.portSpace().isDatagram() ? null : wait.until(ConnectionEventType.ESTABLISHED);
+            // A peer that has disconnected was ready: the network lost its message about it. What it sent has arrived.
+            return id.portSpace().isDatagram()
+                    ? null
+                    : wait.until(ConnectionEventType.ESTABLISHED, ConnectionEventType.DISCONNECTED);
         });
     }
 

@@ -9,6 +9,8 @@ import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.attributes.MemoryWindowType
+import org.kverbs.attributes.QueuePairState
+import org.kverbs.dsl.modify
 import kotlin.coroutines.resume
 
 /**
@@ -193,7 +195,10 @@ internal class ChannelWindows(
         }
     }
 
-    /** Posts a request. The caller holds a credit, which is given back if the device refuses the request. */
+    /**
+     * Posts a request. The caller holds a credit, which is given back if the device refuses the request. An error leaves
+     * it open whether the device has the request: no other request gets its number then, and the queue pair ends.
+     */
     private fun post(
         next: (Throwable?) -> Unit,
         write: (Long) -> Unit,
@@ -207,14 +212,31 @@ internal class ChannelWindows(
                     requests.clear()
                     write(id(index))
                     VectorRegisters.clearUpperHalves()
-                    queuePair.post(requests)
                     posted = true
+                    try {
+                        queuePair.post(requests)
+                    } catch (e: RuntimeException) {
+                        posted = false
+                        throw e
+                    } catch (e: Error) {
+                        synchronized(then) { then[index] = FORGOTTEN }
+                        breakUp()
+                        throw e
+                    }
                 } finally {
                     if (!posted) synchronized(then) { then[index] = null }
                 }
             }
         } finally {
             if (!posted) credits.release(1)
+        }
+    }
+
+    private fun breakUp() {
+        try {
+            queuePair.modify { state(QueuePairState.ERR) }
+        } catch (_: RuntimeException) {
+            // closed meanwhile
         }
     }
 
@@ -245,5 +267,10 @@ internal class ChannelWindows(
                 all.toList().also { all.clear() }
             }
         left.forEach(MemoryWindow::close)
+    }
+
+    private companion object {
+        /** What follows a request whose caller got an error. */
+        val FORGOTTEN: (Throwable?) -> Unit = {}
     }
 }

@@ -4,6 +4,7 @@ import org.kverbs.QueuePair
 import org.kverbs.RdmaException
 import org.kverbs.RdmaSystemException
 import org.kverbs.cm.ConnectionEvent
+import org.kverbs.cm.ConnectionEventType.DISCONNECTED
 import org.kverbs.cm.ConnectionEventType.ESTABLISHED
 import org.kverbs.cm.ConnectionException
 import org.kverbs.cm.ConnectionParameters
@@ -68,7 +69,7 @@ public class ConnectionRequest internal constructor(
             steps.id.prepareAll(qp)
             if (!isDatagram) qp.answerSoon()
             steps.id.accept(qp, setUp.parameters(made.node).withinRequest())
-            if (!isDatagram) steps.await(ConnectionStep.ACCEPT, remoteAddress, setUp.timeout, ESTABLISHED)
+            if (!isDatagram) awaitPeer(setUp.timeout)
             attempt?.established(made.node.context.device().name(), qp.number(), remoteAddress, false)
             return made
         } catch (e: Throwable) {
@@ -78,6 +79,15 @@ public class ConnectionRequest internal constructor(
             closeAll(steps.id, made, cause = reason)
             throw reason
         }
+    }
+
+    /**
+     * Waits until the peer is ready. A peer that has disconnected was ready, although the network lost its message about
+     * it: what it sent before has arrived. The connection finds its end then.
+     */
+    private suspend fun awaitPeer(timeout: Duration) {
+        val event = steps.await(ConnectionStep.ACCEPT, remoteAddress, timeout, ESTABLISHED, DISCONNECTED)
+        if (event.type() == DISCONNECTED) steps.events.trySend(event)
     }
 
     /** Limits the answer to the reads and atomics of the request: rdma_accept(3). */

@@ -63,9 +63,12 @@ internal class LargeSends(
                 ?: throw ChannelProtocolException(
                     "the peer has read the large message $id, which this side is not sending",
                 )
-        read.buffer.unpin()
-        room.release(1)
-        waking { read.sender?.resume(Unit) }
+        try {
+            read.buffer.unpin()
+        } finally {
+            room.release(1)
+            waking { read.sender?.resume(Unit) }
+        }
     }
 
     /** Suspends until the peer has read all large messages. */
@@ -89,9 +92,20 @@ internal class LargeSends(
                 waiting.values.toList().also { waiting.clear() }
             }
         room.fail(cause)
-        left.forEach {
-            it.buffer.unpin()
-            if (areRead) waking { it.sender?.resume(Unit) } else it.sender?.fail(cause)
+        left.forEach { if (areRead) waking { it.sender?.resume(Unit) } else it.sender?.fail(cause) }
+        unpin(left)
+    }
+
+    /** Unpins them all; throws the first error, once the others are unpinned. */
+    private fun unpin(left: List<Waiting>) {
+        var first: Throwable? = null
+        for (message in left) {
+            try {
+                message.buffer.unpin()
+            } catch (e: Throwable) {
+                first?.addSuppressed(e) ?: run { first = e }
+            }
         }
+        first?.let { throw it }
     }
 }

@@ -10,9 +10,13 @@ import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
 import org.kverbs.Context
 import org.kverbs.Device
+import org.kverbs.WorkCompletionException
+import org.kverbs.attributes.AccessFlag
 import org.kverbs.attributes.AccessFlag.LOCAL_WRITE
+import org.kverbs.attributes.AccessFlag.MW_BIND
 import org.kverbs.attributes.AccessFlag.REMOTE_READ
 import org.kverbs.attributes.AccessFlag.REMOTE_WRITE
+import org.kverbs.attributes.QueuePairState
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.write
 import org.kverbs.spi.QueuePairOps
@@ -105,6 +109,32 @@ class BrokenPostSpec :
                         qp.stats.pending shouldBe 0
                     }
                 }
+            }
+        }
+
+        test(
+            "should end a queue pair whose binding of a window threw an error, and give its number to no other binding",
+        ) {
+            var planted: Error? = null
+            deviceWith { planted?.let { throw it } }.use { device ->
+                val pd = device.protectionDomain()
+                val dispatcher = device.completionDispatcher()
+                val (qp, peer) = List(2) { dispatcher.qp(pd, RC) }
+                qp.connect(peer.endpoint())
+                peer.connect(qp.endpoint())
+                val windows = ChannelWindows(dispatcher, qp.queuePair, dispatcher.reserve(1), 1, Failures())
+                val memory = pd.memoryRegion(64, LOCAL_WRITE, MW_BIND).slice()
+                var unused = 0
+
+                suspend fun bind() = windows.bind(memory, AccessFlag.mask(setOf(REMOTE_READ)), {}, {}) { unused++ }
+                planted = StackOverflowError("planted")
+                shouldThrow<StackOverflowError> { bind() }
+                planted = null
+                unused shouldBe 1
+                // The device has completed the first by then, and flushes the second.
+                shouldThrow<WorkCompletionException> { withTimeout(10.seconds) { bind() } }
+                qp.queuePair.query().state() shouldBe QueuePairState.ERR
+                unused shouldBe 2
             }
         }
     })

@@ -13,9 +13,12 @@ import org.kverbs.RdmaException
 import org.kverbs.RdmaSystemException
 import org.kverbs.WorkCompletionException
 import org.kverbs.WorkCompletionStatus
+import org.kverbs.attributes.QueuePairState
 import org.kverbs.cm.ConnectionEndpoint
+import org.kverbs.cm.ConnectionEventType
 import org.kverbs.cm.ConnectionException
 import org.kverbs.cm.ConnectionListener
+import org.kverbs.cm.ConnectionParameters
 import org.kverbs.cm.EndpointOptions
 import org.kverbs.embedded.EmbeddedFabric
 import org.kverbs.embedded.Errno
@@ -65,6 +68,34 @@ class EndpointSpec :
         afterTest {
             Diagnostics.openResources().map { it.resource().describe() }.shouldBeEmpty()
             Diagnostics.disable()
+        }
+
+        test("should accept a peer whose readiness the network lost, and which has sent and disconnected by then") {
+            EmbeddedFabric.realTime(1).use { fabric ->
+                val (a, b) = List(2) { fabric.addDevice() }
+                Party(a).use { client ->
+                    listen(b).use { listener ->
+                        val asking = client.resolve(checkNotNull(listener.localAddress()))
+                        asking.prepare(client.end.qp, QueuePairState.INIT)
+                        asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+                        listener.awaitRequest().use { far ->
+                            val memory = far.messageRegion(8)
+                            far.postReceive(1, memory.slice())
+                            val accepting = later { far.accept() }
+                            client.expect(ConnectionEventType.CONNECT_RESPONSE)
+                            fabric.partition(a, b)
+                            client.establish(asking)
+                            fabric.heal(a, b)
+                            client.end.post { send(2).from(client.end.mr.slice(0, 8)).signaled() }
+                            client.end.await(1).single().isSuccess shouldBe true
+                            asking.disconnect()
+                            accepting.result()
+                            far.awaitReceive().byteLength() shouldBe 8
+                            far.awaitEnd(Duration.ofSeconds(30)) shouldBe true
+                        }
+                    }
+                }
+            }
         }
 
         test("should close all that an endpoint owns although the close of its id throws an error") {
