@@ -56,6 +56,7 @@ public final class ConnectionId extends Resource {
     private final MulticastGroups groups;
     private final Object migration = new Object();
     private volatile ConnectionEventChannel channel;
+    private volatile boolean disconnects;
 
     ConnectionId(ConnectionEventChannel channel, PortSpace portSpace, long handle, boolean passive) {
         super(new Lifetime(Turn.USERS, channel.lifetime));
@@ -271,7 +272,13 @@ public final class ConnectionId extends Resource {
      * the queue pair to ERR.
      */
     public void disconnect() {
+        disconnects = true;
         command(addresses.naming("rdma_disconnect"), () -> manager.disconnect(handle));
+    }
+
+    /** Tells whether this side has begun to disconnect, or has answered the peer. */
+    boolean hasDisconnected() {
+        return disconnects;
     }
 
     /**

@@ -222,11 +222,23 @@ public final class SynchronousConnectionId implements AutoCloseable {
             } else {
                 withPeer(ConnectionStep.ACCEPT, answer);
             }
-            // A peer that has disconnected was ready: the network lost its message about it. What it sent has arrived.
-            return id.portSpace().isDatagram()
-                    ? null
-                    : wait.until(ConnectionEventType.ESTABLISHED, ConnectionEventType.DISCONNECTED);
+            if (!id.portSpace().isDatagram()) {
+                awaitReadiness(wait);
+            }
+            return null;
         });
+    }
+
+    /**
+     * Waits until the peer is ready. A peer that has disconnected was ready, although the network lost its message
+     * about it: what it sent before has arrived.
+     */
+    private void awaitReadiness(StepEvents.Wait wait) throws InterruptedException {
+        ConnectionEvent event = wait.until(ConnectionEventType.ESTABLISHED, ConnectionEventType.DISCONNECTED);
+        if (event.type() == ConnectionEventType.DISCONNECTED && id.hasDisconnected()) {
+            throw new ConnectionException(ConnectionStep.ACCEPT, id.addresses().named(ConnectionStep.ACCEPT),
+                    event.status(), "this side disconnected before the peer was ready");
+        }
     }
 
     private ConnectionParameters withinRequest(ConnectionParameters parameters) {
@@ -293,10 +305,23 @@ public final class SynchronousConnectionId implements AutoCloseable {
      */
     public boolean disconnect(Duration timeout) throws InterruptedException {
         if (events.hasEnded()) {
+            answer();
             return true;
         }
         id.disconnect();
         return events.awaitEnd(timeout);
+    }
+
+    /** Answers the peer, which waits for it, unless that was done. */
+    private void answer() {
+        if (id.hasDisconnected()) {
+            return;
+        }
+        try {
+            id.disconnect();
+        } catch (RdmaSystemException e) {
+            // The device is gone, or the manager has answered by itself.
+        }
     }
 
     /**

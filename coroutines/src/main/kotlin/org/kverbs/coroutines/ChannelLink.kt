@@ -83,11 +83,14 @@ internal class ChannelLink(
 
     private fun closed() {
         val closed = ChannelClosedException("${pair.queuePair.describe()} of the message channel was closed")
-        fail(ending.get() ?: closed)
-        inbox.drop(checkNotNull(failure.get()))
-        pair.end(closed)
-        receives?.end(closed)
-        closeAll(pair.windows, memory) // the device keeps memory that windows are bound to
+        closeAll(
+            { fail(ending.get() ?: closed) },
+            { inbox.drop(checkNotNull(failure.get())) },
+            { pair.end(closed) },
+            { receives?.end(closed) },
+            pair.windows, // the device keeps memory that windows are bound to
+            memory,
+        )
     }
 
     /** Begins to send, within the limits of the peer's hello. */
@@ -216,7 +219,11 @@ internal class ChannelLink(
     /** Tells the peer if possible, and ends everything. */
     fun close() {
         if (window?.isOpen == true && isAlive && isClosing.compareAndSet(false, true)) outbox.sayClose()
-        fail(ending.get() ?: ChannelClosedException("the message channel was closed by this side"))
+        val end = ending.get() ?: ChannelClosedException("the message channel was closed by this side")
+        closeAll({ fail(end) }, ::closeQueuePair)
+    }
+
+    private fun closeQueuePair() {
         val shared = memory.receives
         if (shared == null) {
             pair.queuePair.close()
@@ -342,13 +349,15 @@ internal class ChannelLink(
     }
 
     private fun end(cause: Throwable) {
-        inbox.fail(cause)
-        fetches.end()
-        window?.fail(cause)
-        large.end(cause, areRead = peerHasAll)
-        remotes.end(cause)
-        lookups.fail(cause)
-        keepAlive.end()
+        closeAll(
+            { inbox.fail(cause) },
+            { fetches.end() },
+            { window?.fail(cause) },
+            { large.end(cause, areRead = peerHasAll) },
+            { remotes.end(cause) },
+            { lookups.fail(cause) },
+            { keepAlive.end() },
+        )
     }
 
     private companion object {

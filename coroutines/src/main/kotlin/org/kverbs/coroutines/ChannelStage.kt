@@ -47,7 +47,7 @@ internal class ChannelStage(
                 free.clear()
                 regions.toList()
             }
-        left.forEach(MemoryRegion::close)
+        closeAll(*left.toTypedArray())
     }
 
     /** One slot. The send request pins it once and gives it back by its end. */

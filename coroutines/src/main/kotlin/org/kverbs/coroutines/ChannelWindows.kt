@@ -266,7 +266,7 @@ internal class ChannelWindows(
                 idle.clear()
                 all.toList().also { all.clear() }
             }
-        left.forEach(MemoryWindow::close)
+        closeAll(*left.toTypedArray())
     }
 
     private companion object {

@@ -12,7 +12,7 @@ internal fun closeAll(
     for (resource in resources) {
         try {
             resource?.close()
-        } catch (e: RuntimeException) {
+        } catch (e: Throwable) {
             if (first == null) first = e else first.addSuppressed(e)
         }
     }

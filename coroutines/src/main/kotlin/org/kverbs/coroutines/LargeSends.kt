@@ -93,19 +93,6 @@ internal class LargeSends(
             }
         room.fail(cause)
         left.forEach { if (areRead) waking { it.sender?.resume(Unit) } else it.sender?.fail(cause) }
-        unpin(left)
-    }
-
-    /** Unpins them all; throws the first error, once the others are unpinned. */
-    private fun unpin(left: List<Waiting>) {
-        var first: Throwable? = null
-        for (message in left) {
-            try {
-                message.buffer.unpin()
-            } catch (e: Throwable) {
-                first?.addSuppressed(e) ?: run { first = e }
-            }
-        }
-        first?.let { throw it }
+        closeAll(*Array(left.size) { AutoCloseable { left[it].buffer.unpin() } })
     }
 }

@@ -71,10 +71,6 @@ internal class PrivateMemory(
     ): Unit = Unit
 
     override fun close() {
-        fixed.close()
-        stage.close()
-        lent.close()
-        private.close()
-        published.forEach(MemoryRegion::close)
+        closeAll(fixed, stage, lent, private, *published.toTypedArray())
     }
 }

@@ -385,9 +385,10 @@ internal class ReceiveSlots(
                 release(slot)
             }
         }
-        kept.forEach(memory::letGo)
-        ended.forEach { end(it, cause) }
+        closeAll(*Array(ended.size) { AutoCloseable { end(ended[it], cause) } }, { kept.letGo() })
     }
+
+    private fun List<Any>.letGo() = closeAll(*Array(size) { AutoCloseable { memory.letGo(this[it]) } })
 
     /** Ends all waits with [cause]. Messages that have arrived can still be taken; completions can still come. */
     fun stop(cause: Throwable) {

@@ -56,7 +56,7 @@ internal class ReceiveStage(
     /** Frees the memory, as the queue is gone. */
     fun close() {
         val gone = synchronized(this) { regions.toList().also { regions.clear() }.also { closed = true } }
-        gone.forEach { it.close() }
+        closeAll(*gone.toTypedArray())
     }
 
     private companion object {

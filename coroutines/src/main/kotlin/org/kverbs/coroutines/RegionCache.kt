@@ -74,7 +74,7 @@ internal class RegionCache(
                 closed = true
                 free.toList().also { free.clear() }
             }
-        left.forEach { it.region.close() }
+        closeAll(*Array(left.size) { left[it].region })
     }
 
     private inner class Loan(

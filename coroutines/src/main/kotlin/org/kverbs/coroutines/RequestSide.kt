@@ -77,10 +77,12 @@ internal abstract class RequestSide(
 
     /** Ends all waits and frees everything, as the queue is gone. */
     fun end(cause: Throwable) {
-        fail(cause)
-        targets.remove(key)
-        polled.remove(this)
-        polled.giveBack(capacity)
-        release()
+        closeAll(
+            { fail(cause) },
+            { targets.remove(key) },
+            { polled.remove(this) },
+            { polled.giveBack(capacity) },
+            ::release,
+        )
     }
 }

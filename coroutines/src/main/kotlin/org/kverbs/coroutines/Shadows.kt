@@ -68,7 +68,6 @@ internal class Shadows(
 
     private fun end(region: MemoryRegion) {
         val shadow = known.remove(region) ?: return
-        synchronized(shadow) { shadow.bound.toList() }.forEach(AutoCloseable::close)
-        shadow.region.close()
+        closeAll(*synchronized(shadow) { shadow.bound.toTypedArray() }, shadow.region)
     }
 }

@@ -70,8 +70,7 @@ internal class SharedMemory(
     }
 
     override fun close() {
-        controls.unpin()
-        published.forEach(MemoryRegion::close)
+        closeAll({ controls.unpin() }, { closeAll(*published.toTypedArray()) })
         bound.forEach { (region, window) -> shared.shadows.forget(region, window) }
     }
 }

@@ -149,7 +149,10 @@ internal class SharedReceives(
         }
     }
 
-    override fun failWaits(cause: Throwable): Unit = receptions.values().forEach { it.fail(cause) }
+    override fun failWaits(cause: Throwable) {
+        val all = receptions.values().toList()
+        closeAll(*Array(all.size) { AutoCloseable { all[it].fail(cause) } })
+    }
 
     companion object {
         /** The shared queues of all open devices; weak references, so that it keeps no device alive. */

@@ -109,7 +109,7 @@ internal class Slabs(
             closing = regionsToClose()
         }
         resumptions?.run(::giveBack)
-        closing.forEach { it.close() }
+        closeAll(*closing.toTypedArray())
     }
 
     private fun putBack(chunk: Chunk) {
@@ -264,7 +264,7 @@ internal class Slabs(
             it.ended()
             it.continuation.fail(IllegalStateException(message))
         }
-        closing.forEach { it.close() }
+        closeAll(*closing.toTypedArray())
         return out
     }
 
