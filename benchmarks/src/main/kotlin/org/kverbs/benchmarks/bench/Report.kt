@@ -46,7 +46,9 @@ internal class Report(
         if (handovers.isEmpty()) {
             null
         } else {
-            "A cache line went from one processor to another and back in ${handovers.min()} to ${handovers.max()} ns."
+            "Between the measurements a cache line took ${handovers.min()} to ${handovers.max()} ns from one " +
+                "processor to another and back. Above 200 ns they share no cache, and what two threads exchange " +
+                "in memory is slower."
         }
 
     /** The table for docs/performance.md. */

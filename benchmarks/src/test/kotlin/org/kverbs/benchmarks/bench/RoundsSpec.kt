@@ -46,7 +46,7 @@ internal class RoundsSpec :
             order.joinToString("") shouldBe "abbab"
             told.single { "failed" in it } shouldBe "kverbs: a failed: it has none left"
             val report = Report(machine(), figures, rounds.handovers)
-            report.text() shouldContain "A cache line went from one processor to another and back in 80 to 430 ns."
+            report.text() shouldContain "a cache line took 80 to 430 ns from one processor to another"
             report.failed shouldBe listOf("a")
             report.markdown().lines() shouldContainExactly
                 listOf(
