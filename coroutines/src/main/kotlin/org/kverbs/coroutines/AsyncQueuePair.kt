@@ -141,7 +141,10 @@ private fun <V : Verbs> CompletionDispatcher.asyncQueuePair(
     val failures = Failures(this)
     val sends = SendSide(qp, this, queue, sendCount, failures)
     val receives =
-        srq?.side ?: ReceiveSide(this, queue, receiveCount, failures, pd) { id, memory -> qp.postReceive(id, memory) }
+        srq?.side
+            ?: ReceiveSide(this, queue, receiveCount, failures, pd, { qp.breakUp() }) { id, memory ->
+                qp.postReceive(id, memory)
+            }
     qp.whenClosed {
         val closed = IllegalStateException("${qp.describe()} was closed")
         // All waits end before any completion is dropped: one of those can hold the cause for the waits behind it.

@@ -9,8 +9,6 @@ import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkCompletionOpcode
 import org.kverbs.attributes.MemoryWindowType
-import org.kverbs.attributes.QueuePairState
-import org.kverbs.dsl.modify
 import kotlin.coroutines.resume
 
 /**
@@ -220,7 +218,7 @@ internal class ChannelWindows(
                         throw e
                     } catch (e: Error) {
                         synchronized(then) { then[index] = FORGOTTEN }
-                        breakUp()
+                        queuePair.breakUp()
                         throw e
                     }
                 } finally {
@@ -229,14 +227,6 @@ internal class ChannelWindows(
             }
         } finally {
             if (!posted) credits.release(1)
-        }
-    }
-
-    private fun breakUp() {
-        try {
-            queuePair.modify { state(QueuePairState.ERR) }
-        } catch (_: RuntimeException) {
-            // closed meanwhile
         }
     }
 

@@ -29,6 +29,9 @@ internal class PostedReceive(
     /** The slot of its request; null if it joined the requests of cancelled receivers. Guarded by the slots' lock. */
     var slot: ReceiveSlot? = null
 
+    /** True if the device perhaps has its request, although its post failed: the slot keeps the pin until then. */
+    var isLeft = false
+
     /**
      * Null while nobody awaits it, a [PollingWait] or a CancellableContinuation that does, a [WholeReceive]; at the end
      * a [Received] or an [Ended].

@@ -10,6 +10,8 @@ import org.kverbs.attributes.AccessFlag
 /**
  * Manages a receive queue, of one queue pair or shared: the callers that wait for a message, or for a free entry of the
  * queue.
+ *
+ * @param breakUp moves the queue's only queue pair to the error state; a shared queue has none
  */
 internal class ReceiveSide(
     dispatcher: CompletionDispatcher,
@@ -17,6 +19,7 @@ internal class ReceiveSide(
     capacity: Int,
     failures: Failures,
     pd: ProtectionDomain,
+    private val breakUp: () -> Unit = {},
     private val post: (Long, MemorySlice) -> Unit,
 ) : RequestSide(dispatcher, polled, capacity) {
     private val stage = ReceiveStage { pd.memoryRegion(it, AccessFlag.LOCAL_WRITE) }
@@ -62,7 +65,10 @@ internal class ReceiveSide(
         }
     }
 
-    /** A receive that the device refused, and the receiver that is left without a request; null if there is none. */
+    /**
+     * A receive that the device refused, and the receiver that is left without a request; null if there is none. After
+     * an Error, such as a stack overflow, nobody knows whether the device has the receive.
+     */
     private class Refusal(
         val receiver: Any?,
         val cause: Throwable,
@@ -77,9 +83,10 @@ internal class ReceiveSide(
             VectorRegisters.clearUpperHalves()
             post(id(slot.index), checkNotNull(slot.memory))
             null
-        } catch (e: Throwable) {
-            // An error, too, as of a stack that is too short: nobody must join a receive that was not posted.
+        } catch (e: RuntimeException) {
             Refusal(slots.takeBack(slot, receiver), e)
+        } catch (e: Error) {
+            Refusal(slots.leave(receiver), e)
         }
 
     /**
@@ -91,9 +98,21 @@ internal class ReceiveSide(
         caller: Any?,
     ) {
         val receiver = refusal.receiver
+        endIfOpen(refusal.cause)
         if (receiver != null && receiver !== caller) slots.end(receiver, refusal.cause)
         postForWaiting()
         if (receiver != null && receiver === caller) throw refusal.cause
+    }
+
+    /**
+     * Ends the queue after an Error of a post: another receive must not get the entry and the memory that the device
+     * perhaps has. The device completes what it has, in the error state, and so frees them. Nobody must join a receive
+     * that perhaps was not posted, either.
+     */
+    private fun endIfOpen(cause: Throwable) {
+        if (cause !is Error) return
+        stop(cause) // first, so that no receiver hears of a flush in place of the error
+        breakUp()
     }
 
     /** Posts a receive, or takes over that of a cancelled caller, and returns at once. */
@@ -109,7 +128,7 @@ internal class ReceiveSide(
             begin(receive)
             begun = true
         } finally {
-            if (!begun) pin?.unpin()
+            if (!begun && !receive.isLeft) pin?.unpin()
         }
         return receive
     }
@@ -177,7 +196,10 @@ internal class ReceiveSide(
                     Refusal(next.receiver, checkNotNull(next.failure))
                 }
             }
-        refusal?.receiver?.let { slots.end(it, refusal.cause) }
+        if (refusal != null) {
+            endIfOpen(refusal.cause)
+            refusal.receiver?.let { slots.end(it, refusal.cause) }
+        }
         return true
     }
 

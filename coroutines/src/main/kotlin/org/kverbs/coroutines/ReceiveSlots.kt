@@ -207,6 +207,18 @@ internal class ReceiveSlots(
             if (receivers.size > loose) receivers.removeLast() else null
         }
 
+    /**
+     * Takes its receiver from a request that the device has perhaps, and which keeps its slot and memory. Returns the
+     * receiver, or null if it was given a message meanwhile.
+     */
+    fun leave(receiver: Any): Any? =
+        synchronized(lock) {
+            if (receiver !is PostedReceive) return receiver.takeIf(receivers::remove)
+            receiver.isLeft = true
+            desert(receiver)
+            receiver
+        }
+
     private fun release(slot: ReceiveSlot) {
         if (slot.owner == null) loose--
         slot.memory = null

@@ -9,10 +9,8 @@ import org.kverbs.SendRequests
 import org.kverbs.WorkCompletion
 import org.kverbs.WorkRequestException
 import org.kverbs.attributes.AccessFlag
-import org.kverbs.attributes.QueuePairState
 import org.kverbs.coroutines.SendSlots.Companion.SOON
 import org.kverbs.dsl.Destination
-import org.kverbs.dsl.modify
 import org.kverbs.internal.WorkRequestArena
 import java.lang.foreign.ValueLayout.JAVA_LONG
 import kotlin.coroutines.intrinsics.suspendCoroutineUninterceptedOrReturn
@@ -318,11 +316,7 @@ internal class SendSide(
      * the request, whose entry and buffers another request must not get then. The device completes what it has.
      */
     private fun breakUp(cause: Throwable): Throwable {
-        try {
-            queuePair.modify { state(QueuePairState.ERR) }
-        } catch (_: RuntimeException) {
-            // closed meanwhile
-        }
+        queuePair.breakUp()
         stop(cause)
         return cause
     }

@@ -24,6 +24,7 @@ import org.kverbs.spi.VerbsContext
 import org.kverbs.spi.VerbsDevice
 import org.kverbs.spi.VerbsOpenResult
 import org.kverbs.spi.VerbsProvider
+import java.lang.foreign.ValueLayout.JAVA_BYTE
 import java.lang.reflect.InvocationTargetException
 import java.lang.reflect.Proxy
 import java.util.ServiceLoader
@@ -45,12 +46,15 @@ private inline fun <reified T : Any, reified R> T.answering(
         if (method.name == name) answer(result as R) else result
     } as T
 
-/** An embedded device. After each post of sends, which it has taken, [onPost] can throw. */
-private fun deviceWith(onPost: () -> Unit): Context {
+/** An embedded device. After each post of sends or, where [isReceiving], of receives, which it has taken, [onPost] can throw. */
+private fun deviceWith(
+    isReceiving: Boolean = false,
+    onPost: () -> Unit,
+): Context {
     val provider = ServiceLoader.load(VerbsProvider::class.java).first { it.name() == "embedded" }
 
     fun posting(real: QueuePairOps): QueuePairOps =
-        real.answering("postSend") { result: Int ->
+        real.answering(if (isReceiving) "postReceive" else "postSend") { result: Int ->
             onPost()
             result
         }
@@ -135,6 +139,41 @@ class BrokenPostSpec :
                 shouldThrow<WorkCompletionException> { withTimeout(10.seconds) { bind() } }
                 qp.queuePair.query().state() shouldBe QueuePairState.ERR
                 unused shouldBe 2
+            }
+        }
+
+        for (isLate in listOf(true, false)) {
+            val what = if (isLate) "postReceive" else "receive"
+            test("should keep the memory of a $what whose post threw an error until the device has completed it") {
+                var planted: Error? = null
+                deviceWith(isReceiving = true) { planted?.let { throw it } }.use { device ->
+                    val pd = device.protectionDomain()
+                    val dispatcher = device.completionDispatcher()
+                    val (qp, peer) = List(2) { dispatcher.qp(pd, RC) }
+                    qp.connect(peer.endpoint())
+                    peer.connect(qp.endpoint())
+                    val pool = pd.bufferPool { access(LOCAL_WRITE) }
+                    val message = pd.memoryRegion(8, LOCAL_WRITE)
+                    message.memory().fill(7)
+                    val buffer = pool.take(8)
+                    supervisorScope {
+                        val waiting =
+                            async(start = UNDISPATCHED) { qp.receive(pd.memoryRegion(8, LOCAL_WRITE).slice()) }
+                        planted = StackOverflowError("planted")
+                        shouldThrow<StackOverflowError> { if (isLate) qp.postReceive(buffer) else qp.receive(buffer) }
+                        planted = null
+                        buffer.close()
+                        val next = pool.take(8)
+                        next.memory.fill(1)
+                        shouldThrow<WorkCompletionException> { withTimeout(20.seconds) { peer.send(message.slice()) } }
+                        next.memory.get(JAVA_BYTE, 0) shouldBe 1.toByte()
+                        shouldThrow<StackOverflowError> { withTimeout(10.seconds) { waiting.await() } }
+                        shouldThrow<StackOverflowError> { qp.receive(next) }
+                        next.close()
+                    }
+                    qp.queuePair.close()
+                    pool.stats.takenBytes shouldBe 0
+                }
             }
         }
     })
