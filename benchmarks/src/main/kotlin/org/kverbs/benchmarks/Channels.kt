@@ -28,8 +28,8 @@ private const val TURNS = 9
 private const val AT_ONCE = 4
 
 /**
- * Before it is measured, each way moves so many messages, of [SHORT] bytes at most, and rests so often: the JIT compiler
- * begins its work after 10,000 calls or more, and two threads that poll leave it no processor of two.
+ * Before it is measured, each way moves so many messages, of [SHORT] bytes at most, and rests so often: the JIT
+ * compiler begins its work after 10,000 calls or more, and two threads that poll leave it no processor of two.
  */
 private const val WARM_UPS = 8
 private const val WARM_UP_MESSAGES = 20_000L

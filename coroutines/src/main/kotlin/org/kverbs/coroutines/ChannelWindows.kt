@@ -194,8 +194,8 @@ internal class ChannelWindows(
     }
 
     /**
-     * Posts a request. The caller holds a credit, which is given back if the device refuses the request. An error leaves
-     * it open whether the device has the request: no other request gets its number then, and the queue pair ends.
+     * Posts a request. The caller holds a credit, which is given back if the device refuses the request. An error
+     * leaves it open whether the device has the request: no other one gets its number then, and the queue pair ends.
      */
     private fun post(
         next: (Throwable?) -> Unit,
@@ -217,7 +217,7 @@ internal class ChannelWindows(
                         posted = false
                         throw e
                     } catch (e: Error) {
-                        synchronized(then) { then[index] = FORGOTTEN }
+                        synchronized(then) { if (then[index] === next) then[index] = FORGOTTEN }
                         queuePair.breakUp()
                         throw e
                     }

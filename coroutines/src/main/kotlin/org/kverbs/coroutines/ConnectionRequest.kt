@@ -82,8 +82,8 @@ public class ConnectionRequest internal constructor(
     }
 
     /**
-     * Waits until the peer is ready. A peer that has disconnected was ready, although the network lost its message about
-     * it: what it sent before has arrived. The connection finds its end then.
+     * Waits until the peer is ready. A peer that has disconnected was ready, although the network lost its message
+     * about it: what it sent before has arrived. The connection finds its end then.
      */
     private suspend fun awaitPeer(timeout: Duration) {
         val event = steps.await(ConnectionStep.ACCEPT, remoteAddress, timeout, ESTABLISHED, DISCONNECTED)

@@ -46,7 +46,7 @@ private inline fun <reified T : Any, reified R> T.answering(
         if (method.name == name) answer(result as R) else result
     } as T
 
-/** An embedded device. After each post of sends or, where [isReceiving], of receives, which it has taken, [onPost] can throw. */
+/** An embedded device. After each post of sends, or of receives, which it has taken, [onPost] can throw. */
 private fun deviceWith(
     isReceiving: Boolean = false,
     onPost: () -> Unit,

@@ -79,9 +79,7 @@ class EndInAnyCaseSpec :
         }
 
         for (isRefused in listOf(false, true)) {
-            test(
-                "should end all receives of a closed queue pair although the region of one can't be closed; refused: $isRefused",
-            ) {
+            test("should end the receives of a closed queue pair; the region of one can't be closed: $isRefused") {
                 EmbeddedFabric.realTime(1).use { fabric ->
                     val one = fabric.addDevice()
                     one.open().use { device ->

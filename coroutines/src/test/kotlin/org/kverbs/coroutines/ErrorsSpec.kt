@@ -22,7 +22,6 @@ import org.kverbs.embedded.EmbeddedFabric
 import org.kverbs.embedded.Errno
 import org.kverbs.embedded.Failure
 import org.kverbs.embedded.Operation
-import java.lang.foreign.MemorySegment
 import kotlin.time.Duration.Companion.seconds
 
 /** The memory of a channel, without memory for credits and the like, and for publications. */
@@ -52,27 +51,6 @@ private fun withFailingMemory(device: Context): Triple<MessageChannel, MessageCh
     other.connect(failing.queuePair.endpoint(), failing.hello)
     failing.connect(place, other.hello)
     return Triple(other, failing, memory)
-}
-
-/** A buffer for which memory runs out when the peer has read it. */
-private object Unfreed : RegisteredBuffer() {
-    override val memory: MemorySegment = MemorySegment.NULL
-
-    override fun slice(
-        offset: Long,
-        length: Long,
-    ): MemorySlice = error("nothing is sent")
-
-    override fun part(
-        offset: Long,
-        length: Long,
-    ): MemorySlice = error("nothing is sent")
-
-    override fun pin() = Unit
-
-    override fun unpin(): Unit = throw OutOfMemoryError("planted")
-
-    override fun close() = Unit
 }
 
 /** A device's channels that share receives, or have their own, each with its peer's. */
@@ -176,7 +154,7 @@ class ErrorsSpec :
                     val links = Links(device, isShared)
                     val (link, peer) = links.pair()
                     val (other, otherPeer) = links.pair()
-                    peer.debts.oweDone(link.large.add(Unfreed, null))
+                    peer.debts.oweDone(link.large.add(Pinned(isBroken = true), null))
                     peer.outbox.sayWhatIsDue()
                     withTimeout(10.seconds) { link.inbox.take() } shouldBe null
                     link.inbox.cause.shouldBeInstanceOf<OutOfMemoryError>().message shouldBe "planted"

@@ -10,40 +10,7 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.supervisorScope
 import kotlinx.coroutines.suspendCancellableCoroutine
 import kotlinx.coroutines.withTimeout
-import org.kverbs.MemorySlice
-import java.lang.foreign.MemorySegment
 import kotlin.time.Duration.Companion.seconds
-
-/** A buffer that throws where [isBroken] when it is unpinned. */
-private class Pinned(
-    private val isBroken: Boolean,
-) : RegisteredBuffer() {
-    var pins = 0
-        private set
-
-    override val memory: MemorySegment = MemorySegment.NULL
-
-    override fun slice(
-        offset: Long,
-        length: Long,
-    ): MemorySlice = error("nothing is sent")
-
-    override fun part(
-        offset: Long,
-        length: Long,
-    ): MemorySlice = error("nothing is sent")
-
-    override fun pin() {
-        pins++
-    }
-
-    override fun unpin() {
-        pins--
-        if (isBroken) throw OutOfMemoryError("planted")
-    }
-
-    override fun close() = Unit
-}
 
 /** Tests the large messages that wait for the peer, where the memory of one can't be given back. */
 class LargeSendsSpec :

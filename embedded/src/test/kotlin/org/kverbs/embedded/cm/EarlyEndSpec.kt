@@ -1,11 +1,14 @@
 package org.kverbs.embedded.cm
 
+import io.kotest.assertions.throwables.shouldThrow
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.string.shouldContain
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.cm.ConnectionEndpoint
 import org.kverbs.cm.ConnectionEventType
 import org.kverbs.cm.ConnectionException
+import org.kverbs.cm.ConnectionId
 import org.kverbs.cm.ConnectionParameters
 import org.kverbs.cm.EndpointOptions
 import org.kverbs.cm.PortSpace
@@ -18,89 +21,64 @@ import java.util.concurrent.TimeUnit
 private fun <T> later(block: () -> T): CompletableFuture<T> =
     CompletableFuture.supplyAsync({ block() }, { Thread.ofPlatform().daemon().start(it) })
 
+/** A client of plain verbs that has asked, and the endpoint of its request at the server, not accepted. */
+private fun asked(
+    block: (fabric: EmbeddedFabric, parties: Parties, asking: ConnectionId, far: ConnectionEndpoint) -> Unit,
+) = Parties(EmbeddedFabric.realTime(1)).use { parties ->
+    val (client, server) = parties
+    val options = EndpointOptions.DEFAULTS.on(server.device).within(Duration.ofSeconds(40))
+    ConnectionEndpoint.listen(Parties.address(2, 0), options).use { listener ->
+        val asking = client.resolve(checkNotNull(listener.localAddress()))
+        asking.prepare(client.end.qp, QueuePairState.INIT)
+        asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
+        listener.awaitRequest().use { far -> block(parties.fabric, parties, asking, far) }
+    }
+}
+
 /** Tests accept and disconnect of endpoints and ids whose connection ends before the peer is ready. */
 class EarlyEndSpec :
     FunSpec({
         timeout = 60_000
 
         test("should fail to accept when this side disconnects from a peer that is cut off") {
-            EmbeddedFabric.realTime(1).use { fabric ->
-                val (a, b) = List(2) { fabric.addDevice() }
-                val options = EndpointOptions.DEFAULTS.on(b).within(Duration.ofSeconds(40))
-                Party(a).use { client ->
-                    ConnectionEndpoint.listen(Parties.address(2, 0), options).use { listener ->
-                        val asking = client.resolve(checkNotNull(listener.localAddress()))
-                        asking.prepare(client.end.qp, QueuePairState.INIT)
-                        asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
-                        listener.awaitRequest().use { far ->
-                            fabric.partition(a, b)
-                            val accepting = later { runCatching { far.accept() } }
-                            Thread.sleep(200)
-                            far.id().disconnect()
-                            val result = accepting.get(50, TimeUnit.SECONDS)
-                            fabric.heal(a, b)
-                            result.isFailure shouldBe true
-                            (result.exceptionOrNull() is ConnectionException) shouldBe true
-                        }
-                    }
-                }
+            asked { fabric, (client, server), _, far ->
+                fabric.partition(client.device, server.device)
+                val accepting = later { shouldThrow<ConnectionException> { far.accept() } }
+                Thread.sleep(200)
+                far.id().disconnect()
+                accepting.get(50, TimeUnit.SECONDS).message shouldContain "this side disconnected"
+                fabric.heal(client.device, server.device)
             }
         }
 
         test("should fail to accept when this side disconnects from a peer that was not ready") {
-            EmbeddedFabric.realTime(1).use { fabric ->
-                val (a, b) = List(2) { fabric.addDevice() }
-                val options = EndpointOptions.DEFAULTS.on(b).within(Duration.ofSeconds(40))
-                Party(a).use { client ->
-                    ConnectionEndpoint.listen(Parties.address(2, 0), options).use { listener ->
-                        val asking = client.resolve(checkNotNull(listener.localAddress()))
-                        asking.prepare(client.end.qp, QueuePairState.INIT)
-                        asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
-                        listener.awaitRequest().use { far ->
-                            val accepting = later { runCatching { far.accept() } }
-                            client.expect(ConnectionEventType.CONNECT_RESPONSE)
-                            far.id().disconnect()
-                            client.expect(ConnectionEventType.DISCONNECTED)
-                            asking.disconnect()
-                            val result = accepting.get(50, TimeUnit.SECONDS)
-                            result.isFailure shouldBe true
-                        }
-                    }
-                }
+            asked { _, (client), asking, far ->
+                val accepting = later { shouldThrow<ConnectionException> { far.accept() } }
+                client.expect(ConnectionEventType.CONNECT_RESPONSE)
+                far.id().disconnect()
+                client.expect(ConnectionEventType.DISCONNECTED)
+                asking.disconnect()
+                accepting.get(50, TimeUnit.SECONDS).message shouldContain "this side disconnected"
             }
         }
 
         test("should answer a peer whose end accept has taken") {
-            EmbeddedFabric.realTime(1).use { fabric ->
-                val (a, b) = List(2) { fabric.addDevice() }
-                val options = EndpointOptions.DEFAULTS.on(b).within(Duration.ofSeconds(30))
-                run {
-                    Party(a).use { client ->
-                        ConnectionEndpoint.listen(Parties.address(2, 0), options).use { listener ->
-                            val asking = client.resolve(checkNotNull(listener.localAddress()))
-                            asking.prepare(client.end.qp, QueuePairState.INIT)
-                            asking.connect(client.end.qp, ConnectionParameters.DEFAULTS)
-                            listener.awaitRequest().use { far ->
-                                val accepting = later { far.accept() }
-                                client.expect(ConnectionEventType.CONNECT_RESPONSE)
-                                fabric.partition(a, b)
-                                client.establish(asking)
-                                fabric.heal(a, b)
-                                asking.disconnect()
-                                accepting.get(30, TimeUnit.SECONDS)
-                                far.disconnect()
-                                val event = client.channel.awaitEvent(Duration.ofSeconds(3))
-                                event?.type() shouldBe ConnectionEventType.DISCONNECTED
-                            }
-                        }
-                    }
-                }
+            asked { fabric, (client, server), asking, far ->
+                val accepting = later { far.accept() }
+                client.expect(ConnectionEventType.CONNECT_RESPONSE)
+                fabric.partition(client.device, server.device)
+                client.establish(asking)
+                fabric.heal(client.device, server.device)
+                asking.disconnect()
+                accepting.get(30, TimeUnit.SECONDS)
+                far.disconnect()
+                client.expect(ConnectionEventType.DISCONNECTED)
             }
         }
 
         for (isLost in listOf(true, false)) {
             test(
-                "should answer a peer that ended the connection before disconnect() of a synchronous id; readiness lost: $isLost",
+                "should answer a peer that ended before disconnect() of a synchronous id; readiness lost: $isLost",
             ) {
                 EmbeddedFabric.realTime(1).use { fabric ->
                     val (a, b) = List(2) { fabric.addDevice() }
