@@ -131,8 +131,9 @@ class BrokenPostSpec :
                 val windows = ChannelWindows(dispatcher, qp.queuePair, dispatcher.reserve(1), 1, Failures())
                 val memory = pd.memoryRegion(64, LOCAL_WRITE, MW_BIND).slice()
                 val unused = AtomicInteger()
+                val access = AccessFlag.mask(setOf(REMOTE_READ))
 
-                suspend fun bind() = windows.bind(memory, AccessFlag.mask(setOf(REMOTE_READ)), {}, {}) { unused.incrementAndGet() }
+                suspend fun bind() = windows.bind(memory, access, {}, {}) { unused.incrementAndGet() }
                 planted = StackOverflowError("planted")
                 shouldThrow<StackOverflowError> { bind() }
                 planted = null
