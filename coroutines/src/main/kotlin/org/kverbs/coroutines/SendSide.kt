@@ -281,8 +281,8 @@ internal class SendSide(
                 single.signaled()
                 if (waiter is Glance) waiter.begin(slots, request)
                 slots.put(0, waiter, opcode, pin)
-                slots.advance(1)
                 VectorRegisters.clearUpperHalves()
+                slots.advance(1)
                 posted = true
                 try {
                     queuePair.post(single)
@@ -362,8 +362,8 @@ internal class SendSide(
                     slots.put(ahead, SendSlots.NOBODY, list.completionOpcode(ahead).code(), null)
                 }
                 slots.put(last, waiter, list.completionOpcode(last).code(), pins)
-                slots.advance(count)
                 VectorRegisters.clearUpperHalves()
+                slots.advance(count)
                 try {
                     queuePair.post(list)
                     accepted = count

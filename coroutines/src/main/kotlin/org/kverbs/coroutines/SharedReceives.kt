@@ -121,10 +121,16 @@ internal class SharedReceives(
             repeat(more) { unposted += region[it.toLong() * slotSize, slotSize.toLong()] }
         }
         while (unposted.isNotEmpty()) {
-            slots[slotCount] = unposted.first()
-            post(slotCount)
-            slotCount++
-            unposted.removeFirst()
+            val slot = slotCount++
+            val memory = unposted.removeFirst().also { slots[slot] = it }
+            try {
+                post(slot)
+            } catch (e: RuntimeException) {
+                // The device has refused it. Behind an Error it perhaps has it: a second receive must not get its memory.
+                unposted.addFirst(memory)
+                slotCount--
+                throw e
+            }
         }
     }
 

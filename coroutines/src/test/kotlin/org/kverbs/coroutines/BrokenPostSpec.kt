@@ -21,6 +21,7 @@ import org.kverbs.attributes.QueuePairState
 import org.kverbs.dsl.RC
 import org.kverbs.dsl.write
 import org.kverbs.spi.QueuePairOps
+import org.kverbs.spi.ReceiveOps
 import org.kverbs.spi.VerbsContext
 import org.kverbs.spi.VerbsDevice
 import org.kverbs.spi.VerbsOpenResult
@@ -48,7 +49,7 @@ private inline fun <reified T : Any, reified R> T.answering(
         if (method.name == name) answer(result as R) else result
     } as T
 
-/** An embedded device. After each post of sends, or of receives, which it has taken, [onPost] can throw. */
+/** An embedded device. After each post of sends, or of receives, which it has taken, [onPost] can throw, or count. */
 private fun deviceWith(
     isReceiving: Boolean = false,
     onPost: () -> Unit,
@@ -61,7 +62,14 @@ private fun deviceWith(
             result
         }
 
-    fun context(real: VerbsContext): VerbsContext = real.answering("queuePairOps", ::posting)
+    fun receiving(real: ReceiveOps): ReceiveOps =
+        real.answering("postReceive") { result: Int ->
+            if (isReceiving) onPost()
+            result
+        }
+
+    fun context(real: VerbsContext): VerbsContext =
+        real.answering("queuePairOps", ::posting).answering("sharedReceiveQueueOps", ::receiving)
     val device =
         provider.devices().first().answering<VerbsDevice, VerbsOpenResult>("open") {
             VerbsOpenResult.of(context(checkNotNull(it.context())))
@@ -177,6 +185,21 @@ class BrokenPostSpec :
                     qp.queuePair.close()
                     pool.stats.takenBytes shouldBe 0
                 }
+            }
+        }
+
+        test("should give the memory of a shared receive whose post threw an error to no other receive") {
+            var posts = 0
+            deviceWith(isReceiving = true) { if (++posts == 5) throw StackOverflowError("planted") }.use { device ->
+                val dispatcher = device.completionDispatcher()
+                val shared = checkNotNull(SharedChannels.of(device, dispatcher))
+                val settings = MessageChannelBuilder()
+                val (first, second) =
+                    List(2) { ChannelLink(dispatcher, checkNotNull(shared.memory(settings)), settings) }
+                shouldThrow<StackOverflowError> { first.prepare() }
+                shared.receives.registered shouldBe 5
+                second.prepare()
+                posts shouldBe shared.receives.registered
             }
         }
     })

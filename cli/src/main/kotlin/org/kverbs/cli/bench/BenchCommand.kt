@@ -6,8 +6,9 @@ import com.github.ajalt.clikt.core.Context
 import com.github.ajalt.clikt.core.CoreCliktCommand
 import com.github.ajalt.clikt.parameters.options.default
 import com.github.ajalt.clikt.parameters.options.flag
-import com.github.ajalt.clikt.parameters.options.multiple
 import com.github.ajalt.clikt.parameters.options.option
+import com.github.ajalt.clikt.parameters.options.split
+import com.github.ajalt.clikt.parameters.options.transformAll
 import com.github.ajalt.clikt.parameters.types.int
 import com.github.ajalt.clikt.parameters.types.restrictTo
 import org.kverbs.cli.requireFree
@@ -21,11 +22,11 @@ public open class BenchCommand : CoreCliktCommand("bench") {
     protected val isList: Boolean by option("--list", help = "List what is compared, and what is missing for it").flag()
 
     /** The contenders to measure; all, if it is empty. */
-    protected val only: List<String> by option(
+    protected val only: Set<String> by option(
         "--only",
-        metavar = "NAME",
-        help = "Measure only this one; can be given more than once",
-    ).multiple()
+        metavar = "NAME[,NAME...]",
+        help = "Measure only these; can be given more than once",
+    ).split(",").transformAll { lists -> lists.flatten().toSet() }
 
     /** How often each contender is measured. */
     protected val rounds: Int by option(
@@ -80,10 +81,10 @@ public open class BenchCommand : CoreCliktCommand("bench") {
     override fun helpEpilog(context: Context): String =
         """
         Examples:
-          ./kverbs bench                            all that this machine can run; a few minutes
-          ./kverbs bench --only tcp --only kverbs   two of them
-          ./kverbs bench --gate                     half a minute: costs of calls beside C
-          ./kverbs lab './kverbs bench'             with the lab's RDMA devices, beside perftest
+          ./kverbs bench                     all that this machine can run; a few minutes
+          ./kverbs bench --only tcp,kverbs   two of them
+          ./kverbs bench --gate              half a minute: costs of calls beside C
+          ./kverbs lab './kverbs bench'      with the lab's RDMA devices, beside perftest
 
         The comparisons are part of the sources: they need a checkout, and Maven.
         """.trimIndent()

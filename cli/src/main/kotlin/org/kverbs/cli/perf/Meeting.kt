@@ -2,6 +2,7 @@ package org.kverbs.cli.perf
 
 import org.kverbs.RemoteMemory
 import org.kverbs.attributes.QueuePairEndpoint
+import kotlin.time.Duration
 
 /** The exchange of two ends over TCP, besides their messages. Errors are [PerfException]. */
 internal interface Meeting {
@@ -33,8 +34,14 @@ internal interface Meeting {
     /** How many messages the peer has sent, if it has told that it sent all of them. Never waits. */
     fun peerSent(): Long?
 
-    /** Tells the peer what this end has measured, and returns what the peer has, if it has measured something. */
-    fun report(ours: PerfRow?): PerfRow?
+    /**
+     * Tells the peer what this end has measured, and returns what the peer has, if it has measured something. An end
+     * that has no part in the messages waits here while they move, for [within] at most.
+     */
+    fun report(
+        ours: PerfRow?,
+        within: Duration,
+    ): PerfRow?
 
     /** Ends the meeting, if all went well. */
     fun part()

@@ -2,6 +2,7 @@ package org.kverbs.cli.perf
 
 import org.kverbs.RemoteMemory
 import org.kverbs.attributes.QueuePairEndpoint
+import kotlin.time.Duration
 
 /** Two ends of kverbs meet: each step is a line from either to the other. */
 internal class OwnMeeting(
@@ -17,11 +18,11 @@ internal class OwnMeeting(
         val peer = line.split(' ').associate { it.substringBefore('=') to it.substringAfter('=') }
         val differing = rules.filter { (name, value) -> peer[name] != value }.keys
         if (differing.isEmpty()) return
-        val causes = (differing - CONSEQUENCES).ifEmpty { differing }
+        val causes = (differing - CONSEQUENCES).ifEmpty { differing - WARM_UP }.ifEmpty { differing }
         val both =
             causes.joinToString { name ->
                 val option = if (name == "test") "TEST" else "--$name"
-                "$option is ${rules[name]} here and ${peer[name]?.let(::shown) ?: "unknown"} at the peer"
+                "$option is ${rules[name]} here and ${peer[name]?.let(::value) ?: "unknown"} at the peer"
             }
         throw PerfException("the two ends differ: $both; give both the same")
     }
@@ -62,9 +63,13 @@ internal class OwnMeeting(
         return count.toLongOrNull() ?: throw stranger(count)
     }
 
-    override fun report(ours: PerfRow?): PerfRow? {
+    override fun report(
+        ours: PerfRow?,
+        within: Duration,
+    ): PerfRow? {
         wire.writeLine("$REPORT ${ours?.toLine() ?: NOTHING}")
-        val text = read(REPORT, isPatient = true)
+        val line = wire.readLine(within)
+        val text = rest(line, REPORT)
         if (text == NOTHING) return null
         val isLatency = rules.getValue("test").endsWith("-lat")
         return PerfRow.parse(text)?.takeIf { (it is PerfRow.Latency) == isLatency } ?: throw stranger(text)
@@ -73,11 +78,12 @@ internal class OwnMeeting(
     override fun part() = step("done")
 
     /** The rest of the peer's next line, which must begin with this word. */
-    private fun read(
+    private fun read(word: String): String = rest(wire.readLine(), word)
+
+    private fun rest(
+        line: String,
         word: String,
-        isPatient: Boolean = false,
     ): String {
-        val line = wire.readLine(isPatient)
         if (line.substringBefore(' ') != word) throw stranger(line)
         return line.substringAfter(' ', "")
     }
@@ -98,8 +104,13 @@ internal class OwnMeeting(
         /** perftest's programs begin with their version, filled up with zeros. */
         val PERFTEST = Regex("^[0-9]+\\.[0-9]+$")
 
+        const val WARM_UP = "warm-up"
+
         /** The options whose defaults depend on others. */
-        val CONSEQUENCES = setOf("warm-up", "size", "iters")
+        val CONSEQUENCES = setOf(WARM_UP, "size", "iters")
+
+        /** The peer's value of an option, which is a word, unless the peer is a stranger. */
+        fun value(text: String) = if (Regex("[a-z0-9-]{1,60}").matches(text)) text else shown(text)
 
         /** A stranger's text, so that it can't drive the terminal. */
         fun shown(text: String) = "\"" + text.take(60).map { if (it in ' '..'~') it else '?' }.joinToString("") + "\""

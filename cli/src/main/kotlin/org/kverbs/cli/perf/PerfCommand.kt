@@ -210,7 +210,8 @@ class PerfCommand : CoreCliktCommand("perf") {
                 PerfFormat.TABLE
             }
         val units = if (gigabits) PerfUnits.GIGABITS else PerfUnits.MEBIBYTES
-        val printer = PerfPrinter(options, PerfOutput(format, units, percentiles, histogram)) { echo(it) }
+        val output = PerfOutput(format, units, percentiles, histogram)
+        val printer = PerfPrinter(options, output, { echo(it, err = true) }) { echo(it) }
         printer.begin()
         if (progress || System.console()?.isTerminal == true) {
             PerfProgress(options, printer, System.err).use { Perf(options, it).run() }

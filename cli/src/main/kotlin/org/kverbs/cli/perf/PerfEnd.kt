@@ -46,6 +46,16 @@ internal abstract class PerfEnd(
     protected var remote: List<RemoteMemory> = emptyList()
         private set
 
+    /** The messages of this round that the peer's device has taken, and those that came from the peer. */
+    protected var sent = 0L
+    protected var received = 0L
+
+    /** The state of the round, for an error message. */
+    val progress get() = "$sent messages sent and $received received"
+
+    /** True if a message of this round has moved. */
+    val hasMoved get() = sent + received > 0
+
     /** Takes the peer's memory of each queue pair. */
     fun meet(peer: List<RemoteMemory>) {
         remote = peer
@@ -91,6 +101,8 @@ internal abstract class PerfEnd(
      * its last byte.
      */
     open fun prepare(round: Round) {
+        sent = 0
+        received = 0
         if (options.test.operation == PerfTest.Operation.WRITE) memory.memory().set(JAVA_BYTE, round.size - 1L, 0)
     }
 

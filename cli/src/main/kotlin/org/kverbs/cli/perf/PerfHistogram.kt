@@ -31,14 +31,16 @@ internal class PerfHistogram(
         counts = parts.asList()
     }
 
-    /** A line for each part that has a message, with a bar. */
+    /** A line with a bar for each part from the first with a message to the last. */
     fun lines(): List<String> {
         val wide = labels.maxOf { it.length }
         val most = counts.max()
         val shown = counts.indexOfFirst { it > 0 }..counts.indexOfLast { it > 0 }
         return shown.map { i ->
             val bar = "#".repeat(((counts[i] * BAR + most - 1) / most).toInt())
-            " %s usec %10d %s".format(Locale.ROOT, labels[i].padStart(wide), counts[i], bar).trimEnd()
+            val isRest = i == PARTS
+            val end = labels[if (isRest) i - 1 else i].padStart(wide)
+            " %2s %s usec %10d %s".format(Locale.ROOT, if (isRest) ">=" else "<", end, counts[i], bar).trimEnd()
         }
     }
 

@@ -14,11 +14,13 @@ import java.util.Locale
 /**
  * Prints a measurement: the devices and the addresses, perftest's table, and what the options ask for besides.
  *
+ * @param tell takes a line for the user that is no part of the figures
  * @param print takes one line or several
  */
 internal class PerfPrinter(
     private val options: PerfOptions,
     private val output: PerfOutput,
+    private val tell: (String) -> Unit,
     private val print: (String) -> Unit,
 ) : PerfListener {
     private val columns = columns(options.test, output.units)
@@ -41,7 +43,7 @@ internal class PerfPrinter(
     }
 
     override fun listening(port: Int) {
-        if (isTable) print("  listening at:   TCP port $port")
+        if (isTable) print("  listening at:   TCP port $port") else tell("kverbs: listening at TCP port $port")
     }
 
     override fun connected(places: List<Pair<Meeting.Place, Meeting.Place>>) {

@@ -3,9 +3,15 @@ package org.kverbs.cli.perf
 import org.HdrHistogram.Histogram
 import org.kverbs.Context
 import org.kverbs.RemoteMemory
+import org.kverbs.WorkCompletionException
+import org.kverbs.WorkCompletionStatus
+import org.kverbs.cli.pingpong.Peer
 import org.kverbs.cli.pingpong.Waiting
 import org.kverbs.coroutines.CompletionDispatcher
 import org.kverbs.coroutines.completionDispatcher
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
 
 /**
  * One end of a measurement from the meeting to the last row.
@@ -102,13 +108,44 @@ internal class PerfSide(
         if (!isWarmUp) listener.begun(size, measured, isMeasuring = sends)
         end.prepare(round)
         meeting.ready()
-        if (sends || round.receives) end.play(round, measured, counts(round))
+        if (sends || round.receives) play(end, round, measured)
         val ours = if (sends) PerfRow.of(test, size, measured) else null
-        val theirs = meeting.report(ours)
+        val theirs = meeting.report(ours, longest(round))
         if (isWarmUp) return
         val row = if (leads || !meeting.isOurs) ours ?: theirs else theirs ?: ours
         val both = if (options.bothWays && ours is PerfRow.Bandwidth) sum(ours, theirs) else row
         listener.row(both, if (test.isLatency && sends) measured.times else null)
+    }
+
+    /**
+     * How long an end that has no part in the messages waits for them: with retries on a slow network, too. Those that
+     * are under way when the time of a test is over still count.
+     */
+    private fun longest(round: Round): Duration {
+        val messages = options.queuePairs.toLong() * if (round.duration == null) round.iterations else options.depth
+        val each = SLOWEST_MESSAGE + (round.size / SLOWEST_BYTES_A_SECOND).seconds
+        return options.timeout + (round.duration ?: Duration.ZERO) + each * messages.toDouble()
+    }
+
+    /**
+     * Plays a round. If the peer has answered in it, and then does not, it was ended: the advice of the status is about
+     * the set-up. With both ends in one process the other end's failure says more.
+     */
+    private fun play(
+        end: PerfEnd,
+        round: Round,
+        measured: Measured,
+    ) {
+        try {
+            end.play(round, measured, counts(round))
+        } catch (e: WorkCompletionException) {
+            if (e.status() != WorkCompletionStatus.RETRY_EXC_ERR || !end.hasMoved || options.peer is Peer.Own) throw e
+            throw PerfException(
+                "the peer at ${wire.peerAddress.hostAddress} does not answer any more, after ${end.progress}: it was " +
+                    "ended or stopped, or the network to it is down",
+                e,
+            )
+        }
     }
 
     private fun sum(
@@ -130,5 +167,8 @@ internal class PerfSide(
     private companion object {
         /** perftest's own number is the device's; more are under way at no device here. */
         const val MOST_READS = 16
+
+        val SLOWEST_MESSAGE = 10.milliseconds
+        const val SLOWEST_BYTES_A_SECOND = 1e7
     }
 }

@@ -6,6 +6,7 @@ import org.kverbs.attributes.Mtu
 import org.kverbs.attributes.QueuePairEndpoint
 import java.nio.ByteBuffer
 import java.util.Locale
+import kotlin.time.Duration
 
 /**
  * Meets a program of perftest, as ib_write_lat(1), whose exchange was seen on the wire of version 6.06 (Debian 12). In
@@ -74,14 +75,17 @@ internal class PerftestMeeting(
 
     override fun peerSent() = options.iterations.toLong() * options.queuePairs
 
-    override fun report(ours: PerfRow?): PerfRow? {
+    override fun report(
+        ours: PerfRow?,
+        within: Duration,
+    ): PerfRow? {
         if (isLatency) {
-            if (options.test != PerfTest.WRITE_LAT) sync(isPatient = true)
+            if (options.test != PerfTest.WRITE_LAT) sync(within)
             return null
         }
-        if (isOneSided) sync(isPatient = true)
+        if (isOneSided) sync(within)
         if (!isOneSided && !options.bothWays) {
-            sync(isPatient = true)
+            sync(within)
             return null
         }
         val row = ours as PerfRow.Bandwidth?
@@ -94,8 +98,8 @@ internal class PerftestMeeting(
                 ByteBuffer.allocate(8).putDouble((row?.peak ?: 0.0) * mib),
                 ByteBuffer.allocate(8).putDouble((row?.average ?: 0.0) * mib),
                 ByteBuffer.allocate(8).putDouble((row?.average ?: 0.0) / MILLION),
-            ).map { ByteBuffer.wrap(swap(it.array(), isPatient = true)) }
-        sync(isPatient = true)
+            ).map { ByteBuffer.wrap(swap(it.array(), within)) }
+        sync(within)
         if (leads && !options.bothWays) return null // it has measured nothing, and says what lay in its memory
         val rate = figure(peer[4].getDouble(0) * MILLION)
         val count = peer[1].getLong(0)
@@ -110,16 +114,16 @@ internal class PerftestMeeting(
         if (options.test != PerfTest.WRITE_LAT) wire.write(DONE)
     }
 
-    private fun sync(isPatient: Boolean = false) {
-        swap(first, isPatient)
+    private fun sync(within: Duration = options.timeout) {
+        swap(first, within)
     }
 
     private fun swap(
         ours: ByteArray,
-        isPatient: Boolean = false,
+        within: Duration = options.timeout,
     ): ByteArray {
         if (leads) wire.write(ours)
-        val theirs = wire.read(ours.size, isPatient)
+        val theirs = wire.read(ours.size, within)
         if (!leads) wire.write(ours)
         return theirs
     }

@@ -28,7 +28,7 @@ internal class PolledPerfEnd(
             }
         }
     private val handler = CompletionHandler(::completed)
-    private val patience = Patience(wire, options.timeout) { "$sent messages sent and $received received" }
+    private val patience = Patience(wire, options.timeout) { progress }
     private val receivesPosted = IntArray(options.queuePairs)
     private val silent = Array(options.queuePairs) { SendRequests() }
     private val signaled = Array(options.queuePairs) { SendRequests() }
@@ -36,16 +36,12 @@ internal class PolledPerfEnd(
     private val posted = LongArray(options.queuePairs)
     private val completed = LongArray(options.queuePairs)
     private val finished = BooleanArray(options.queuePairs)
-    private var sent = 0L
-    private var received = 0L
     private var isEnd = false
 
     override fun prepare(round: Round) {
         super.prepare(round)
         posted.fill(0)
         completed.fill(0)
-        sent = 0
-        received = 0
         isEnd = false
         for (queue in queuePairs.indices) {
             write(silent[queue], round.size, queue)
@@ -192,6 +188,7 @@ internal class PolledPerfEnd(
             if (!poll()) patience.pause()
         }
         isEnd = round.marksEnd && Round.isEnd(lastByte(round.size))
+        received++
         patience.reset()
     }
 

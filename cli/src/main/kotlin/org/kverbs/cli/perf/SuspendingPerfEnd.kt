@@ -40,14 +40,10 @@ internal class SuspendingPerfEnd(
         }
     override val queuePairs: List<QueuePair> = queues.map { it.queuePair }
     private val messages = queues.map { ArrayDeque<Deferred<Received>>() }
-    private var sent = 0L
-    private var received = 0L
     private var isEnd = false
 
     override fun prepare(round: Round) {
         super.prepare(round)
-        sent = 0
-        received = 0
         isEnd = false
         queues.indices.forEach(::postReceives)
     }
@@ -250,7 +246,7 @@ internal class SuspendingPerfEnd(
             } else {
                 wire.requirePeer()
                 if (since.elapsedNow() > options.timeout) {
-                    throw Patience.silence(options.timeout, "$sent messages sent and $received received")
+                    throw Patience.silence(options.timeout, progress)
                 }
             }
             seen = now

@@ -1,6 +1,7 @@
 package org.kverbs.cli.perf
 
 import jdk.net.ExtendedSocketOptions
+import org.kverbs.cli.pingpong.NoServer
 import org.kverbs.cli.pingpong.Peer
 import java.io.EOFException
 import java.io.IOException
@@ -18,7 +19,7 @@ import kotlin.time.TimeSource
 
 /**
  * The TCP connection of two ends, by which they meet and by which each of them notices that the other has died. Any
- * thread can call; no call waits longer than [timeout], unless it is patient. Errors are [PerfException].
+ * thread can call; no call waits longer than [timeout], unless it is told to. Errors are [PerfException].
  */
 internal class Wire(
     private val channel: SocketChannel,
@@ -47,6 +48,9 @@ internal class Wire(
     /** The address of this machine by which the peer is reached. */
     val localAddress: InetAddress get() = (channel.localAddress as InetSocketAddress).address
 
+    /** The address of the peer's machine. */
+    val peerAddress: InetAddress get() = (channel.remoteAddress as InetSocketAddress).address
+
     /** Sends bytes. */
     @Synchronized
     fun write(bytes: ByteArray) =
@@ -61,25 +65,25 @@ internal class Wire(
             }
         }
 
-    /** Waits for so many bytes; if it is patient, as long as the peer lives. */
+    /** Waits for so many bytes. */
     @Synchronized
     fun read(
         count: Int,
-        isPatient: Boolean = false,
+        within: Duration = timeout,
     ): ByteArray =
         orFail("waiting for the peer") {
-            await("$count bytes", isPatient) { arrived.remaining() >= count }
+            await("$count bytes", within) { arrived.remaining() >= count }
             ByteArray(count).also { arrived.get(it) }
         }
 
     /** Waits for a line, and returns it without its end, which for other programs is a zero, too. */
     @Synchronized
-    fun readLine(isPatient: Boolean = false): String =
+    fun readLine(within: Duration = timeout): String =
         orFail("waiting for the peer") {
             val line = StringBuilder()
             val began = TimeSource.Monotonic.markNow() // of the line: a peer that sends it byte by byte gets no longer
             while (true) {
-                await("a whole line", isPatient, began) { arrived.hasRemaining() }
+                await("a whole line", within, began) { arrived.hasRemaining() }
                 val byte = arrived.get()
                 if (isEndOfLine(byte)) break
                 if (line.length == LONGEST_LINE) throw IOException("it sends a line of more than $LONGEST_LINE bytes")
@@ -106,12 +110,14 @@ internal class Wire(
     fun requirePeer() {
         fill()
         val since = goneSince ?: return
-        if (since.elapsedNow() > LAST_MESSAGES) throw PerfException(GONE)
+        if (since.elapsedNow() > LAST_MESSAGES) throw PerfException(gone())
     }
+
+    private fun gone() = "the peer at ${peerAddress.hostAddress} has closed the connection: it failed, or was ended"
 
     private inline fun await(
         what: String,
-        isPatient: Boolean,
+        within: Duration,
         began: TimeSource.Monotonic.ValueTimeMark = TimeSource.Monotonic.markNow(),
         isThere: () -> Boolean,
     ) {
@@ -119,9 +125,10 @@ internal class Wire(
             fill()
             if (isThere()) return
             if (goneSince != null) throw EOFException()
-            val left = if (isPatient) WAKE_UP else timeout - began.elapsedNow()
+            val left = within - began.elapsedNow()
             if (!left.isPositive()) {
-                throw PerfException("the peer has not sent $what within $timeout (--timeout)")
+                val limit = if (within == timeout) "--timeout" else "the test at its slowest, and --timeout"
+                throw PerfException("the peer has not sent $what within $within ($limit)")
             }
             if (Thread.interrupted()) throw InterruptedException()
             selector.select(minOf(left, WAKE_UP).inWholeMilliseconds + 1)
@@ -150,7 +157,7 @@ internal class Wire(
         try {
             block()
         } catch (e: EOFException) {
-            throw PerfException(GONE, e)
+            throw PerfException(gone(), e)
         } catch (e: IOException) {
             throw PerfException("$doing: ${e.message}", e)
         }
@@ -164,7 +171,6 @@ internal class Wire(
         private const val ASKING_SECONDS = 5
         private const val ROOM = 1 shl 20
         private const val LONGEST_LINE = 1 shl 19
-        private const val GONE = "the peer has closed the connection: it failed, or was ended"
         private val LAST_MESSAGES = 1.seconds
 
         private fun isEndOfLine(byte: Byte) = byte == '\n'.code.toByte() || byte == 0.toByte()
@@ -182,22 +188,22 @@ internal class Wire(
                 } catch (e: IOException) {
                     throw PerfException("there is no host ${server.host}", e)
                 }
-            var last: IOException? = null
-            for (address in addresses) {
-                val channel = SocketChannel.open()
-                try {
-                    val millis = timeout.inWholeMilliseconds.toInt()
-                    channel.socket().connect(InetSocketAddress(address, server.port), millis)
-                    return Wire(channel, timeout)
-                } catch (e: IOException) {
-                    channel.close()
-                    last = e
+            val failures =
+                addresses.map { address ->
+                    val channel = SocketChannel.open()
+                    try {
+                        val millis = timeout.inWholeMilliseconds.toInt()
+                        channel.socket().connect(InetSocketAddress(address, server.port), millis)
+                        return Wire(channel, timeout)
+                    } catch (e: IOException) {
+                        channel.close()
+                        e
+                    }
                 }
-            }
+            val none = NoServer(failures, "start it there without HOST")
             throw PerfException(
-                "no server answers at ${server.host}, TCP port ${server.port}: ${last?.message}; start it there " +
-                    "without HOST",
-                checkNotNull(last),
+                "no server answers at ${server.host}, TCP port ${server.port}: ${none.text}",
+                none.cause,
             )
         }
 

@@ -191,11 +191,8 @@ internal class Handshake(
                         e
                     }
                 }
-            val last = failures.last()
-            throw PingPongException(
-                "no server answers at $host, TCP port $port: ${last.message}; start it there with --listen",
-                last,
-            )
+            val none = NoServer(failures, "start it there with --listen")
+            throw PingPongException("no server answers at $host, TCP port $port: ${none.text}", none.cause)
         }
 
         /** Waits for a client to connect, and says before that it does. */

@@ -9,6 +9,7 @@ import com.github.ajalt.clikt.parameters.options.flag
 import com.github.ajalt.clikt.parameters.options.option
 import kotlinx.serialization.json.Json
 import org.kverbs.Device
+import org.kverbs.DeviceNotFoundException
 import org.kverbs.DevicePort
 import org.kverbs.cli.deviceOption
 import org.kverbs.cli.wrong
@@ -90,9 +91,9 @@ internal class TopCommand(
         val asked = device
         val found =
             when {
-                asked == null -> all.flatMap(WatchedPort::of)
+                asked == null || all.isEmpty() -> all.flatMap(WatchedPort::of)
                 all.any { it.name() == asked } -> all.filter { it.name() == asked }.flatMap(WatchedPort::of)
-                else -> DevicePort.find(asked).takeIf { it.device().provider() != EMBEDDED }.let(::only)
+                else -> search(asked, all).takeIf { it.device().provider() != EMBEDDED }.let(::only)
             }
         if (found.isNotEmpty()) return found
         echo(
@@ -103,6 +104,17 @@ internal class TopCommand(
         )
         throw ProgramResult(1)
     }
+
+    /** Finds a device or port by any of its names; the error names the devices that can be watched. */
+    private fun search(
+        asked: String,
+        watchable: List<Device>,
+    ): DevicePort =
+        try {
+            DevicePort.find(asked)
+        } catch (e: DeviceNotFoundException) {
+            throw DeviceNotFoundException(e.asked(), watchable.map { it.name() })
+        }
 
     private fun only(port: DevicePort?): List<WatchedPort> =
         if (port == null) emptyList() else WatchedPort.of(port.device()).filter { it.port == port.port() }

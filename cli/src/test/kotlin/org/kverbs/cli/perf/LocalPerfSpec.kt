@@ -125,7 +125,10 @@ internal class LocalPerfSpec :
             said.out shouldContain "Percentile"
             said.out shouldContain "#[Max     ="
             val counts = Regex(" usec +([0-9]+)( #*)?").findAll(said.out).sumOf { it.groupValues[1].toInt() }
-            withClue(said) { counts shouldBe 100 }
+            withClue(said) {
+                counts shouldBe 100
+                said.out shouldContain Regex("\n  < +[0-9.]+ usec ")
+            }
         }
 
         test("should draw a chart that a parser of XML reads") {

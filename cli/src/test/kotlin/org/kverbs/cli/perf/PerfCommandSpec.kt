@@ -66,6 +66,14 @@ internal class PerfCommandSpec :
             said.err shouldContain "start it there without HOST"
         }
 
+        test("should not advise to start a server on a machine that can't be reached") {
+            // Linux itself refuses it, as TCP has no broadcast: no packet goes anywhere.
+            val said = perf("write-lat --transport udp:127.0.0.1 --timeout 1 255.255.255.255")
+            said.status shouldBe 1
+            said.err shouldContain "no server answers at 255.255.255.255, TCP port 18515: "
+            said.err shouldContain "; check the address, and the network to it"
+        }
+
         test("should say why a chart can't be written, and not its name alone") {
             val said = perf("read-lat --local --svg /proc/chart.svg -n 5 --warm-up 0")
             said.status shouldBe 1

@@ -126,13 +126,13 @@ internal class PerftestMeetingSpec :
         )
 
         test("should give no time, rather than an infinite one, to a peer that reports the rate 0") {
-            reported(0.0) { it.report(null)?.seconds shouldBe 0.0 }
+            reported(0.0) { it.report(null, options.timeout)?.seconds shouldBe 0.0 }
         }
 
         test("should refuse figures of the peer that are no numbers: JSON has no word for them") {
             for (rate in listOf(Double.NaN, Double.POSITIVE_INFINITY, Double.MAX_VALUE)) {
                 reported(rate) { meeting ->
-                    shouldThrow<PerfException> { meeting.report(null) }.message shouldBe
+                    shouldThrow<PerfException> { meeting.report(null, options.timeout) }.message shouldBe
                         "the peer reports figures that are no numbers"
                 }
             }

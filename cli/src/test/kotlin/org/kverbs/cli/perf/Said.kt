@@ -37,22 +37,26 @@ internal fun perf(words: String): Said {
 internal fun freePort() =
     generateSequence { Random.nextInt(20_000, 32_000) }.first { runCatching { ServerSocket(it).close() }.isSuccess }
 
-/** The server's and the client's outcome, each on a thread of its own. They meet at a free port. */
+/**
+ * The server's and the client's outcome, each on a thread of its own. They meet at a free port when the server has said
+ * that it listens, on either output.
+ */
 internal fun ends(
     server: String,
     client: String = server,
 ): Pair<Said, Said> {
     val port = freePort()
-    val out = StringBuffer()
     val listening = CompletableFuture<Unit>()
-    val heard =
-        object : Appendable by out {
-            override fun append(text: CharSequence?): Appendable =
-                apply { if ("listening at" in out.append(text)) listening.complete(Unit) }
+
+    fun heard(text: StringBuffer) =
+        object : Appendable by text {
+            override fun append(more: CharSequence?): Appendable =
+                apply { if ("listening at" in text.append(more)) listening.complete(Unit) }
         }
-    val err = StringBuilder()
+    val out = StringBuffer()
+    val err = StringBuffer()
     val words = listOf("perf") + server.split(' ') + listOf("-p", "$port")
-    val status = CompletableFuture.supplyAsync { kverbs(words, heard, err) }
+    val status = CompletableFuture.supplyAsync { kverbs(words, heard(out), heard(err)) }
     CompletableFuture.anyOf(listening, status).get(WAIT_SECONDS, SECONDS)
     val said = perf("$client -p $port 127.0.0.1")
     val theirs = status.get(WAIT_SECONDS, SECONDS)

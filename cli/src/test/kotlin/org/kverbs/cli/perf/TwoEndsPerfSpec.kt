@@ -3,7 +3,10 @@ package org.kverbs.cli.perf
 import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
+import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
+import io.kotest.matchers.string.shouldMatch
+import io.kotest.matchers.string.shouldStartWith
 import java.net.InetAddress
 import java.net.ServerSocket
 import java.net.Socket
@@ -53,13 +56,13 @@ internal class TwoEndsPerfSpec :
         }
 
         listOf(
-            ("write-lat" to "send-lat") to "TEST is write-lat here and \"send-lat\" at the peer",
-            ("write-bw -s 4K" to "write-bw -s 8K") to "--size is 4096 here and \"8192\" at the peer",
-            ("write-bw -n 5" to "write-bw -n 6") to "--iters is 5 here and \"6\" at the peer",
-            ("write-bw -q 2" to "write-bw") to "--qp is 2 here and \"1\" at the peer",
-            ("read-bw -b" to "read-bw") to "--bidirectional is on here and \"off\" at the peer",
-            ("read-bw -R" to "read-bw") to "--rdma_cm is on here and \"off\" at the peer",
-            ("read-bw --warm-up 1" to "read-bw --warm-up 2") to "--warm-up is 1 here and \"2\" at the peer",
+            ("write-lat" to "send-lat") to "TEST is write-lat here and send-lat at the peer",
+            ("write-bw -s 4K" to "write-bw -s 8K") to "--size is 4096 here and 8192 at the peer",
+            ("write-bw -n 5" to "write-bw -n 6") to "--iters is 5 here and 6 at the peer",
+            ("write-bw -q 2" to "write-bw") to "--qp is 2 here and 1 at the peer",
+            ("read-bw -b" to "read-bw") to "--bidirectional is on here and off at the peer",
+            ("read-bw -R" to "read-bw") to "--rdma_cm is on here and off at the peer",
+            ("read-bw --warm-up 1" to "read-bw --warm-up 2") to "--warm-up is 1 here and 2 at the peer",
         ).forEach { (both, message) ->
             test("should tell two ends that differ in what: $both") {
                 val (server, client) = ends(both.first, both.second)
@@ -67,6 +70,28 @@ internal class TwoEndsPerfSpec :
                     server.status to client.status shouldBe (1 to 1)
                     server.err shouldContain message
                     client.err shouldContain "the two ends differ: "
+                }
+            }
+        }
+
+        test("should not name an option that follows from another: --warm-up, where --all is given to one end alone") {
+            val (server, client) = ends("read-bw -a", "read-bw")
+            withClue("$server\n$client") {
+                server.err shouldContain
+                    "the two ends differ: --size is all here and 65536 at the peer; give both the same"
+                client.err shouldContain
+                    "the two ends differ: --size is 65536 here and all at the peer; give both the same"
+            }
+        }
+
+        for ((form, first) in listOf("--json" to "[", "--csv" to "test,bytes")) {
+            test("should say that a server with $form listens, and not among its figures") {
+                val (server, client) = ends("read-lat -n 5 --warm-up 0 $form")
+                withClue("$server\n$client") {
+                    server.status to client.status shouldBe (0 to 0)
+                    server.err shouldMatch Regex("kverbs: listening at TCP port [0-9]+\n")
+                    server.out shouldStartWith first
+                    client.err shouldBe ""
                 }
             }
         }
@@ -97,24 +122,34 @@ internal class TwoEndsPerfSpec :
             listOf("write-lat --poll", "write-lat", "send-lat -e", "send-bw", "read-lat --poll", "write-bw --poll")
         for (test in killed) {
             test("should end soon when the peer is killed, and say so: $test") {
-                val port = freePort()
-                val words = "perf $test -D 100000 --warm-up 0 --timeout 30 -p $port".split(' ')
-                val server = process(words)
-                val output = StringBuilder()
-                server.inputReader().use { reader ->
-                    while (!output.contains("listening at")) output.appendLine(reader.readLine() ?: error("$output"))
-                    val client = process(words + "127.0.0.1")
-                    try {
-                        generateSequence { reader.readLine() }.first { "#bytes" in it }
-                        Thread.sleep(300)
-                        client.destroyForcibly()
-                        withClue("the server must end") { server.waitFor(20, SECONDS) shouldBe true }
-                        server.exitValue() shouldBe 1
-                        server.errorReader().readText() shouldContain "kverbs: "
-                    } finally {
-                        client.destroyForcibly().waitFor()
-                        server.destroyForcibly().waitFor()
-                    }
+                whileTheyMeasure("$test -D 100000 --warm-up 0 --timeout 30") { server, client ->
+                    client.destroyForcibly()
+                    withClue("the server must end") { server.waitFor(20, SECONDS) shouldBe true }
+                    server.exitValue() shouldBe 1
+                    server.errorReader().readText() shouldContain "kverbs: "
+                }
+            }
+        }
+
+        for (test in listOf("read-bw -t 2 -D 4", "atomic-lat -D 4 --poll")) {
+            test("should end a server after the longest time of the test if its client was stopped: $test") {
+                whileTheyMeasure("$test --warm-up 0 --timeout 12") { server, client ->
+                    signal("STOP", client)
+                    withClue("the server must end") { server.waitFor(40, SECONDS) shouldBe true }
+                    server.exitValue() shouldBe 1
+                    server.errorReader().readText() shouldContain "(the test at its slowest, and --timeout)"
+                }
+            }
+        }
+
+        for (test in listOf("read-lat", "write-bw --poll")) {
+            test("should say that a server which was stopped in the middle does not answer: $test") {
+                whileTheyMeasure("$test -D 100000 --warm-up 0 --timeout 60") { server, client ->
+                    signal("STOP", server)
+                    withClue("the client must end") { client.waitFor(40, SECONDS) shouldBe true }
+                    client.exitValue() shouldBe 1
+                    client.errorReader().readText() shouldContain
+                        Regex("kverbs: the peer at 127.0.0.1 does not answer any more, after [1-9][0-9]* messages sent")
                 }
             }
         }
@@ -127,6 +162,42 @@ private fun answerWithShortMemory(client: Socket) {
         val answer = line.replace(Regex("(mem:[0-9a-f]+):[0-9]+:"), "$1:8:")
         client.getOutputStream().write("$answer\n".encodeToByteArray())
     }
+}
+
+/** The bar of a client whose messages move: it tells how many have. */
+private val isMoving = Regex("[1-9][0-9]*/\\?")
+
+/** Calls [block] with a server and its client, processes of their own, in the middle of the row that they measure. */
+private fun whileTheyMeasure(
+    test: String,
+    block: (server: Process, client: Process) -> Unit,
+) {
+    val words = "perf $test -p ${freePort()}".split(' ')
+    val server = process(words)
+    try {
+        val output = StringBuilder()
+        server.inputReader().use { reader ->
+            while (!output.contains("listening at")) output.appendLine(reader.readLine() ?: error("$output"))
+            val client = process(words + "127.0.0.1" + "--progress")
+            try {
+                val bar = StringBuilder()
+                val said = client.errorReader()
+                while (!isMoving.containsMatchIn(bar)) bar.append(said.read().also { it shouldNotBe -1 }.toChar())
+                block(server, client)
+            } finally {
+                client.destroyForcibly().waitFor()
+            }
+        }
+    } finally {
+        server.destroyForcibly().waitFor()
+    }
+}
+
+private fun signal(
+    name: String,
+    process: Process,
+) {
+    ProcessBuilder("kill", "-$name", "${process.pid()}").start().waitFor() shouldBe 0
 }
 
 /** The program, in a process of its own. */

@@ -46,6 +46,21 @@ private fun between(
     return PortCounts.between(port, TIME, first, port.read())
 }
 
+/** The status and the outputs of the command on a machine without an RDMA device, which this machine can have. */
+private fun withoutHardware(vararg words: String): Triple<Int, String, String> {
+    val out = StringBuilder()
+    val err = StringBuilder()
+    val program =
+        object : CoreCliktCommand("kverbs") {
+            override fun run() = Unit
+        }
+    program.offer(mapOf("Commands" to listOf("top"))) {
+        TopCommand { Device.list().filter { device -> device.provider() == "embedded" } }
+    }
+    val status = program.answer(listOf("top") + words, screen(out, err))
+    return Triple(status, "$out", "$err")
+}
+
 internal class TopSpec :
     FunSpec({
         test("should show rates of traffic, counts of faults, and a dash for what the driver does not count") {
@@ -98,20 +113,11 @@ internal class TopSpec :
         }
 
         test("should say where to look where no device counts for other processes") {
-            for (words in listOf(listOf("--once"), listOf("-d", "embedded0"))) {
-                val out = StringBuilder()
-                val err = StringBuilder()
-                // This machine can have an RDMA device.
-                val program =
-                    object : CoreCliktCommand("kverbs") {
-                        override fun run() = Unit
-                    }
-                program.offer(mapOf("Commands" to listOf("top"))) {
-                    TopCommand { Device.list().filter { device -> device.provider() == "embedded" } }
-                }
-                program.answer(listOf("top") + words, screen(out, err)) shouldBe 1
-                "$err" shouldContain "embedded device counts within its own program"
-                "$out".shouldBeEmpty()
+            for (words in listOf(listOf("--once"), listOf("-d", "embedded0"), listOf("-d", "nope"))) {
+                val (status, out, err) = withoutHardware(*words.toTypedArray())
+                status shouldBe 1
+                err shouldContain "embedded device counts within its own program"
+                out.shouldBeEmpty()
             }
         }
 

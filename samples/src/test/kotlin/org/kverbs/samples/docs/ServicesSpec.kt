@@ -24,7 +24,10 @@ import org.kverbs.Device
 import org.kverbs.cm.ConnectionException
 import org.kverbs.coroutines.MessageConnection
 import org.kverbs.coroutines.RdmaHost
+import org.kverbs.coroutines.RdmaHostBuilder
 import org.kverbs.coroutines.RdmaServer
+import org.kverbs.coroutines.RegisteredBuffer
+import org.kverbs.coroutines.WaitStrategy
 import org.kverbs.coroutines.bind
 import org.kverbs.coroutines.bufferPool
 import org.kverbs.coroutines.connectMessages
@@ -46,6 +49,7 @@ import java.io.ByteArrayOutputStream
 import java.io.File
 import java.io.PrintStream
 import java.lang.System.Logger.Level.WARNING
+import java.util.concurrent.atomic.AtomicLong
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes
 import kotlin.time.Duration.Companion.seconds
@@ -65,7 +69,11 @@ val price = method<Order, Receipt>("price")
 val stock = streamMethod<Unit, String>("stock")
 
 /** On the device of the address that the page names, whatever else this machine has. */
-private fun rdmaHost(): RdmaHost = org.kverbs.coroutines.rdmaHost { device(Device.byName("embedded0")) }
+private fun rdmaHost(settings: RdmaHostBuilder.() -> Unit = {}): RdmaHost =
+    org.kverbs.coroutines.rdmaHost {
+        device(Device.byName("embedded0"))
+        settings()
+    }
 
 /** The snippets of docs/services.md, which FragmentsSpec of the acceptance suite compares with the page. */
 class ServicesSpec :
@@ -116,16 +124,18 @@ class ServicesSpec :
             }
         }
 
-        /** Until somebody listens. */
-        suspend fun pinged(host: RdmaHost) {
+        /** What [connect] gives once somebody listens. */
+        suspend fun <T> whenServed(connect: suspend () -> T): T {
             while (true) {
                 try {
-                    return ping(host)
+                    return connect()
                 } catch (_: ConnectionException) {
                     delay(1.milliseconds)
                 }
             }
         }
+
+        suspend fun pinged(host: RdmaHost) = whenServed { ping(host) }
 
         test("should serve and connect") {
             hosted { client ->
@@ -169,6 +179,56 @@ class ServicesSpec :
                         buffer.readByteArray(0, 2) shouldBe byteArrayOf(7, 7)
                     }
                 }
+            }
+        }
+
+        test("should receive several large messages at once") {
+            val stored = AtomicLong()
+
+            fun store(
+                buffer: RegisteredBuffer,
+                length: Int,
+            ) {
+                buffer.readByteArray(0, length.toLong()).all { it == 7.toByte() } shouldBe true
+                stored.addAndGet(length.toLong())
+            }
+            coroutineScope {
+                val running =
+                    launch(Dispatchers.Default) {
+                        rdmaHost { dispatcher { strategy(WaitStrategy.busy()) } }.use { host ->
+                            host.bind(7471) { channel { fetchAhead(0) } }.use { server ->
+                                val serving =
+                                    server.serve(this) { connection ->
+                                        connection.pd.bufferPool().use { pool ->
+                                            coroutineScope {
+                                                repeat(4) {
+                                                    launch {
+                                                        pool.take(1.MiB).use { buffer ->
+                                                            while (true) {
+                                                                val length = connection.receiveOrNull(buffer) ?: break
+                                                                store(buffer, length)
+                                                            }
+                                                        }
+                                                    }
+                                                }
+                                            }
+                                        }
+                                    }
+                                serving.join()
+                            }
+                        }
+                    }
+                rdmaHost().use { client ->
+                    whenServed { client.connectMessages("198.18.0.1", 7471) }.use { connection ->
+                        val message = ByteArray(1.MiB.toInt()) { 7 }
+                        repeat(20) { connection.send(message) }
+                        connection.finish()
+                        connection.receiveOrNull() shouldBe null // the server's handler has returned
+                        stored.get() shouldBe 20.MiB
+                        connection.disconnect()
+                    }
+                }
+                running.cancelAndJoin()
             }
         }
 
