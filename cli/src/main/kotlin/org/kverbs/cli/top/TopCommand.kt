@@ -113,7 +113,7 @@ internal class TopCommand(
         try {
             DevicePort.find(asked)
         } catch (e: DeviceNotFoundException) {
-            throw DeviceNotFoundException(e.asked(), watchable.map { it.name() })
+            throw DeviceNotFoundException(e.asked(), watchable.map { it.name() }).apply { initCause(e) }
         }
 
     private fun only(port: DevicePort?): List<WatchedPort> =

@@ -187,10 +187,10 @@ class ServicesSpec :
 
             fun store(
                 buffer: RegisteredBuffer,
-                length: Int,
+                length: Long,
             ) {
-                buffer.readByteArray(0, length.toLong()).all { it == 7.toByte() } shouldBe true
-                stored.addAndGet(length.toLong())
+                buffer.readByteArray(0, length).all { it == 7.toByte() } shouldBe true
+                stored.addAndGet(length)
             }
             coroutineScope {
                 val running =
