@@ -126,7 +126,7 @@ internal class SharedReceives(
             try {
                 post(slot)
             } catch (e: RuntimeException) {
-                // The device has refused it. Behind an Error it perhaps has it: a second receive must not get its memory.
+                // The device has refused it. Behind an Error it perhaps has it, and no other receive gets the memory.
                 unposted.addFirst(memory)
                 slotCount--
                 throw e

@@ -68,8 +68,7 @@ internal class OwnMeeting(
         within: Duration,
     ): PerfRow? {
         wire.writeLine("$REPORT ${ours?.toLine() ?: NOTHING}")
-        val line = wire.readLine(within)
-        val text = rest(line, REPORT)
+        val text = read(REPORT, wire.readLine(within))
         if (text == NOTHING) return null
         val isLatency = rules.getValue("test").endsWith("-lat")
         return PerfRow.parse(text)?.takeIf { (it is PerfRow.Latency) == isLatency } ?: throw stranger(text)
@@ -78,11 +77,9 @@ internal class OwnMeeting(
     override fun part() = step("done")
 
     /** The rest of the peer's next line, which must begin with this word. */
-    private fun read(word: String): String = rest(wire.readLine(), word)
-
-    private fun rest(
-        line: String,
+    private fun read(
         word: String,
+        line: String = wire.readLine(),
     ): String {
         if (line.substringBefore(' ') != word) throw stranger(line)
         return line.substringAfter(' ', "")

@@ -124,9 +124,7 @@ internal class TwoEndsPerfSpec :
             test("should end soon when the peer is killed, and say so: $test") {
                 whileTheyMeasure("$test -D 100000 --warm-up 0 --timeout 30") { server, client ->
                     client.destroyForcibly()
-                    withClue("the server must end") { server.waitFor(20, SECONDS) shouldBe true }
-                    server.exitValue() shouldBe 1
-                    server.errorReader().readText() shouldContain "kverbs: "
+                    failureOf(server) shouldContain "kverbs: "
                 }
             }
         }
@@ -135,9 +133,7 @@ internal class TwoEndsPerfSpec :
             test("should end a server after the longest time of the test if its client was stopped: $test") {
                 whileTheyMeasure("$test --warm-up 0 --timeout 12") { server, client ->
                     signal("STOP", client)
-                    withClue("the server must end") { server.waitFor(40, SECONDS) shouldBe true }
-                    server.exitValue() shouldBe 1
-                    server.errorReader().readText() shouldContain "(the test at its slowest, and --timeout)"
+                    failureOf(server) shouldContain "(the test at its slowest, and --timeout)"
                 }
             }
         }
@@ -146,9 +142,7 @@ internal class TwoEndsPerfSpec :
             test("should say that a server which was stopped in the middle does not answer: $test") {
                 whileTheyMeasure("$test -D 100000 --warm-up 0 --timeout 60") { server, client ->
                     signal("STOP", server)
-                    withClue("the client must end") { client.waitFor(40, SECONDS) shouldBe true }
-                    client.exitValue() shouldBe 1
-                    client.errorReader().readText() shouldContain
+                    failureOf(client) shouldContain
                         Regex("kverbs: the peer at 127.0.0.1 does not answer any more, after [1-9][0-9]* messages sent")
                 }
             }
@@ -191,6 +185,13 @@ private fun whileTheyMeasure(
     } finally {
         server.destroyForcibly().waitFor()
     }
+}
+
+/** What a process says that must end soon, with status 1. */
+private fun failureOf(process: Process): String {
+    withClue("the process must end") { process.waitFor(40, SECONDS) shouldBe true }
+    process.exitValue() shouldBe 1
+    return process.errorReader().readText()
 }
 
 private fun signal(

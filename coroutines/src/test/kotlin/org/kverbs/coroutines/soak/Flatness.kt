@@ -5,11 +5,10 @@ import org.kverbs.dsl.MiB
 /**
  * Judges whether what a process holds stays flat. The first third of the moments is not judged: caches fill, the JVM
  * loads classes and compiles. For the others it takes the median of the slopes between all pairs of moments (Theil and
- * Sen), which a few high or low moments do not move: of either half, as a leak grows in both, and the memory that an
- * allocator keeps of a peak steps up once. The smaller slope, times the span of all, is the growth.
+ * Sen), which a few high or low moments do not move, and multiplies it by their span.
  */
 internal object Flatness {
-    /** Fewer moments than this prove nothing: each half of the judged ones has a slope then. */
+    /** Fewer moments than this prove nothing. */
     const val LEAST = 6
 
     private class Figure(
@@ -47,16 +46,12 @@ internal object Flatness {
     }
 
     private fun growth(values: List<Double>): Double {
-        val half = values.size / 2
-        return minOf(slope(values.take(half)), slope(values.drop(half))) * values.lastIndex
-    }
-
-    private fun slope(values: List<Double>): Double {
         val slopes =
             values.indices
                 .flatMap { i -> (i + 1..values.lastIndex).map { j -> (values[j] - values[i]) / (j - i) } }
                 .sorted()
         val middle = slopes.size / 2
-        return if (slopes.size % 2 == 1) slopes[middle] else (slopes[middle - 1] + slopes[middle]) / 2
+        val median = if (slopes.size % 2 == 1) slopes[middle] else (slopes[middle - 1] + slopes[middle]) / 2
+        return median * values.lastIndex
     }
 }
