@@ -20,6 +20,8 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
+import kotlinx.coroutines.job
+import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import org.kverbs.RemoteMemory
@@ -72,6 +74,10 @@ class FlightRecorderSpec :
                             launch { listener.accept().use { it.awaitEnd() } }
                             host.connect(listener.address).disconnect()
                         }
+                        // The loss is recorded behind the end that awaitEnd() waits for.
+                        host.scope.coroutineContext.job.children
+                            .toList()
+                            .joinAll()
                     }
                 }
             val established = events.getValue("ConnectionEstablished") shouldHaveSize 2

@@ -101,9 +101,10 @@ class MessageChannelEndSpec :
         }
 
         test("should end with an exception when a large message before the end could not be read") {
-            TwoChannels(serverSettings = { fetchAhead(1000) }).use { ends ->
+            TwoChannels({ largeMessages(1) }, serverSettings = { fetchAhead(1000) }).use { ends ->
                 ends.client.send(ByteArray(5000))
-                ends.client.send(ByteArray(6000)) // waits until the first message is received
+                // Begins when the server has the first message, and is read when that is received.
+                ends.client.send(ByteArray(6000))
                 withTimeoutOrNull(100) { ends.client.finish() }
                 ends.client.close()
                 while (ends.server.isOpen) delay(1)

@@ -105,6 +105,8 @@ class MessageServicesSpec :
                 good.send("work".encodeToByteArray())
                 good.receive().decodeToString() shouldBe "fine"
                 good.disconnect()
+                // The server closes the connection before it reports why.
+                withTimeout(20.seconds) { while (failures.isEmpty()) delay(1) }
                 failures.map { it.message } shouldBe listOf("asked to")
             }
         }

@@ -142,7 +142,7 @@ class ReconnectingSpec :
         test("should try again when the server's authorize function failed or did not decide in time") {
             val decisions = AtomicInteger()
             bound({
-                timeout(1.seconds) // also the time in which the third client must confirm
+                timeout(4.seconds) // also the time in which the third client must confirm
                 authorize {
                     when (decisions.incrementAndGet()) {
                         1 -> awaitCancellation()

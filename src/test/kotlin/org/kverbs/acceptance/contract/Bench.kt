@@ -164,3 +164,17 @@ internal fun writes(
         write(i, to.mr.remote().at(8 * i)).from(from.mr.slice(8 * i, 8)).signaled()
     }
 }
+
+/** Posts [writes], and returns when their completions are there: a read behind them has brought the last number. */
+internal fun completedWrites(
+    from: End,
+    to: End,
+    count: Int,
+) {
+    writes(from, to, count)
+    from.post { read(0, to.mr.remote().slice(8L * count, 8)).into(from.mr.slice(READ_BACK, 8)) }
+    await("the read behind the writes") { from.mr.long(READ_BACK) == count.toLong() }
+}
+
+/** Behind the numbers of [writes]. */
+private const val READ_BACK = 8192L

@@ -72,9 +72,7 @@ internal class CompletionQueueSpec :
             RESIZE_CQ,
         ) {
             val (a, b) = linked()
-            writes(a, b, 20)
-            await("the last write") { b.mr.long(160) == 20L }
-            Thread.sleep(20)
+            completedWrites(a, b, 20)
             shouldThrow<RdmaSystemException> { a.cq.resize(3) }.errnoName() shouldBe "EINVAL"
             a.cq.resize(1000)
             a.cq.take(20).forEachIndexed { i, done -> done.shouldBeDone(i + 1L, RDMA_WRITE, a.qp) }
@@ -108,9 +106,7 @@ internal class CompletionQueueSpec :
 
         case("should lose no completion when a handler throws", RAW_CONNECT) {
             val (a, b) = linked()
-            writes(a, b, 6)
-            await("the last write") { b.mr.long(48) == 6L }
-            Thread.sleep(20)
+            completedWrites(a, b, 6)
             val handled = mutableListOf<Long>()
             val failing =
                 CompletionHandler {

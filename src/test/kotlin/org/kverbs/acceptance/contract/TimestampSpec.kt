@@ -65,9 +65,7 @@ internal class TimestampSpec :
 
         case("should give the fields to handlers, batches and copies alike", RAW_CONNECT, TIMESTAMPS) {
             val (a, b) = linked(a = end(cq = stamped(TIMESTAMP)))
-            writes(a, b, 6)
-            await("the last write") { b.mr.long(48) == 6L }
-            Thread.sleep(20)
+            completedWrites(a, b, 6)
             val stamps = mutableListOf<Long>()
             var kept: WorkCompletion? = null
             val failing =
@@ -96,9 +94,7 @@ internal class TimestampSpec :
             RESIZE_CQ,
         ) {
             val (a, b) = linked(a = end(cq = stamped(TIMESTAMP)))
-            writes(a, b, 10)
-            await("the last write") { b.mr.long(80) == 10L }
-            Thread.sleep(20)
+            completedWrites(a, b, 10)
             val batch = WorkCompletions(3)
             a.cq.poll(batch) shouldBe 3
             val first = List(3) { batch.get(it).completionTimestamp() }

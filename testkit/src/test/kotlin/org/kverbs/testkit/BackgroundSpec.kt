@@ -129,14 +129,14 @@ class BackgroundSpec :
 
         test("should name a coroutine of the background that can't be cancelled") {
             shouldThrow<AssertionError> {
-                connectedCoroutines(timeout = 50.milliseconds) { _, _ ->
+                connectedCoroutines(timeout = 500.milliseconds) { _, _ ->
                     backgroundScope.launch(
                         CoroutineName("stubborn"),
                     ) { withContext(NonCancellable) { delay(Long.MAX_VALUE) } }
                     delay(1)
                 }
             }.message shouldContain
-                "coroutines of backgroundScope have not ended within 50ms after their cancellation: stubborn"
+                "coroutines of backgroundScope have not ended within 500ms after their cancellation: stubborn"
         }
 
         test("should name coroutines of the block that belong into the background") {

@@ -196,7 +196,7 @@ class ConnectedCoroutinesSpec :
             }.message shouldContain "has not ended within 50ms; it waits for something that does not happen"
             shouldThrow<AssertionError> {
                 connectedCoroutines(
-                    timeout = 50.milliseconds,
+                    timeout = 500.milliseconds,
                 ) { _, _ -> launch(CoroutineName("server")) { awaitCancellation() } }
             }.message shouldContain "its coroutines have not ended either (server): cancel"
         }

@@ -16,9 +16,9 @@ import java.util.logging.LogRecord
 import java.util.logging.Logger
 import kotlin.concurrent.thread
 import kotlin.time.Duration.Companion.hours
-import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
 
-private val SHORT = 400.milliseconds
+private val SHORT = 2.seconds
 
 private fun sleepForEver(): Unit = Thread.sleep(Long.MAX_VALUE)
 
@@ -100,7 +100,7 @@ class WatchdogSpec :
         }
 
         test("should let a block go on that blocked for a while and has time left") {
-            connectedCoroutines(timeout = 20_000.milliseconds) { client, server ->
+            connectedCoroutines(timeout = 20.seconds) { client, server ->
                 repeat(3) { Thread.sleep(100) }
                 launch { client.send("ping".encodeToByteArray()) }
                 server.receive(64).decodeToString() shouldBe "ping"

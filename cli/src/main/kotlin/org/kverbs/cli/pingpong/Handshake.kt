@@ -28,6 +28,8 @@ internal class Handshake(
     private val socket: Socket,
     private val timeout: Duration,
 ) : AutoCloseable {
+    val peerAddress: InetAddress = socket.inetAddress
+
     /** The client's side: gives the address of the server, and its rules if it is one of ours. */
     fun asClient(
         local: QueuePairEndpoint,

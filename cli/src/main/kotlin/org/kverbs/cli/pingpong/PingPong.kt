@@ -6,9 +6,12 @@ import kotlinx.coroutines.isActive
 import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.runBlocking
 import org.kverbs.Context
+import org.kverbs.WorkCompletionException
+import org.kverbs.WorkCompletionStatus
 import org.kverbs.attributes.QueuePairEndpoint
 import org.kverbs.coroutines.CompletionDispatcher
 import org.kverbs.coroutines.completionDispatcher
+import java.net.InetAddress
 import java.util.Locale
 
 /**
@@ -27,6 +30,9 @@ class PingPong(
     @Volatile
     private var first: PingPongEnd? = null
 
+    /** The other program's, once it is met. */
+    private var peerAddress: InetAddress? = null
+
     /** The figures until now, while it runs, from any thread; null before the first measured round. */
     fun soFar(): PingPongResult? = client?.soFar() ?: first?.soFar()
 
@@ -35,10 +41,10 @@ class PingPong(
      * server's.
      *
      * @throws UnfitOptionException if the device can't do what the options ask for
-     * @throws PingPongException if the peer can't be reached, is silent, or sends what it shouldn't
+     * @throws PingPongException if the peer can't be reached, falls silent, or sends what it shouldn't
      * @throws ServerProcessException if the process that was started for the server's end fails
      * @throws org.kverbs.DeviceNotFoundException if there is no such device
-     * @throws org.kverbs.RdmaException if a request of this end fails, as it does when the peer is gone
+     * @throws org.kverbs.RdmaException if a request of this end fails, as it does when no message reaches the peer
      */
     fun run(): PingPongResult =
         if (options.transport is Transport.Udp && options.peer is Peer.Own) {
@@ -85,11 +91,31 @@ class PingPong(
     ): PingPongResult {
         venue.transport?.let { report("  transport:      $it") }
         report("  played by:      ${options.waiting}")
-        return if (options.waiting == Waiting.POLLED) {
-            playPolling(device, far)
-        } else {
-            runBlocking { playSuspending(device, far) }
+        return try {
+            if (options.waiting == Waiting.POLLED) {
+                playPolling(device, far)
+            } else {
+                runBlocking { playSuspending(device, far) }
+            }
+        } catch (e: WorkCompletionException) {
+            throw ofPeer(e)
         }
+    }
+
+    /**
+     * Returns what the failure of a request means. If the peer has answered before, and then does not, it was ended:
+     * the advice of the status is about the set-up.
+     */
+    private fun ofPeer(failure: WorkCompletionException): Exception {
+        val address = peerAddress
+        val end = first
+        val hadAnswers = end != null && end.hasReceived
+        if (address == null || !hadAnswers || failure.status() != WorkCompletionStatus.RETRY_EXC_ERR) return failure
+        return PingPongException(
+            "the peer at ${address.hostAddress} does not answer any more, ${end.progress}: it was ended or stopped, " +
+                "or the network to it is down",
+            failure,
+        )
     }
 
     /** One thread polls all ends in turn. */
@@ -190,6 +216,7 @@ class PingPong(
         reportLocal(end)
         val (remote, rules) =
             Handshake.connect(server.host, server.port, options.timeout).use {
+                peerAddress = it.peerAddress
                 it.asClient(end.address, options.rules())
             }
         reportRemote(remote)
@@ -206,6 +233,7 @@ class PingPong(
         reportLocal(end)
         val (remote, rules) =
             Handshake.accept(client, options.timeout) { report("$LISTENING$it") }.use { handshake ->
+                peerAddress = handshake.peerAddress
                 handshake.asServer(end.address, options.rules()) {
                     requireRoute(it, device)
                     end.connect(it)

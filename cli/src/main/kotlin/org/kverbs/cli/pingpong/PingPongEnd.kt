@@ -75,6 +75,9 @@ internal abstract class PingPongEnd(
         contents.begin(outgoing.memory())
     }
 
+    /** True if a message has come from the peer. */
+    val hasReceived: Boolean get() = received > 0
+
     /** The numbers of posted, sent and received messages, for an error message. */
     val progress: String get() = "after $posted messages posted, $sent sent and $received received of $rounds"
 

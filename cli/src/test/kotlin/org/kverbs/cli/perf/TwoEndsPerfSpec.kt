@@ -7,10 +7,11 @@ import io.kotest.matchers.shouldNotBe
 import io.kotest.matchers.string.shouldContain
 import io.kotest.matchers.string.shouldMatch
 import io.kotest.matchers.string.shouldStartWith
+import org.kverbs.cli.process
+import org.kverbs.cli.signal
 import java.net.InetAddress
 import java.net.ServerSocket
 import java.net.Socket
-import java.nio.file.Path
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit.SECONDS
 
@@ -192,19 +193,4 @@ private fun failureOf(process: Process): String {
     withClue("the process must end") { process.waitFor(40, SECONDS) shouldBe true }
     process.exitValue() shouldBe 1
     return process.errorReader().readText()
-}
-
-private fun signal(
-    name: String,
-    process: Process,
-) {
-    ProcessBuilder("kill", "-$name", "${process.pid()}").start().waitFor() shouldBe 0
-}
-
-/** The program, in a process of its own. */
-private fun process(words: List<String>): Process {
-    val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
-    val classPath = System.getProperty("java.class.path")
-    val code = listOf("--enable-native-access=ALL-UNNAMED", "-cp", classPath, "org.kverbs.cli.KverbsKt")
-    return ProcessBuilder(listOf(java) + code + words).start()
 }

@@ -12,8 +12,9 @@ import io.kotest.matchers.string.shouldNotContain
 import org.kverbs.Device
 import org.kverbs.cli.Outcome
 import org.kverbs.cli.kverbs
+import org.kverbs.cli.process
+import org.kverbs.cli.signal
 import java.net.ServerSocket
-import java.nio.file.Path
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.TimeUnit.SECONDS
@@ -57,17 +58,6 @@ private fun serverOf(process: ProcessHandle): ProcessHandle =
             20,
         )
     }.take(WAIT_SECONDS.toInt() * 50).firstNotNullOf { children(process).firstOrNull() }
-
-/**
- * The program, in a process of its own. Ctrl-C reaches it, even if this process was started in the background, where
- * shells ignore that signal.
- */
-private fun process(arguments: List<String>): Process {
-    val java = Path.of(System.getProperty("java.home"), "bin", "java").toString()
-    val classPath = System.getProperty("java.class.path")
-    val code = listOf("--enable-native-access=ALL-UNNAMED", "-cp", classPath, "org.kverbs.cli.KverbsKt")
-    return ProcessBuilder(listOf("env", "--default-signal=INT", java) + code + arguments).start()
-}
 
 internal class TransportSpec :
     FunSpec({
@@ -243,8 +233,7 @@ internal class TransportSpec :
                         val lines = game.inputReader().lineSequence().iterator()
                         lines.asSequence().first { "warm-up" in it }
                         Thread.sleep(pause)
-                        // A shell's own kill: a minimal system has no program of that name.
-                        ProcessBuilder("sh", "-c", "kill -INT ${game.pid()}").start().waitFor() shouldBe 0
+                        signal("INT", game)
                         val rest = lines.asSequence().toList()
                         game.waitFor(WAIT_SECONDS, SECONDS) shouldBe true
                         game.errorReader().readText().shouldBeEmpty()

@@ -42,9 +42,9 @@ class EarlyEndSpec :
 
         test("should fail to accept when this side disconnects from a peer that is cut off") {
             asked { fabric, (client, server), _, far ->
-                fabric.partition(client.device, server.device)
                 val accepting = later { shouldThrow<ConnectionException> { far.accept() } }
-                Thread.sleep(200)
+                client.expect(ConnectionEventType.CONNECT_RESPONSE)
+                fabric.partition(client.device, server.device)
                 far.id().disconnect()
                 accepting.get(50, TimeUnit.SECONDS).message shouldContain "this side disconnected"
                 fabric.heal(client.device, server.device)

@@ -41,8 +41,8 @@ private class Loss : AutoCloseable {
     private val firstPsn = sender.qp.endpoint().psn()
 
     init {
-        // A second until the sender tries again by itself.
-        val options = ConnectOptions.builder().pathMtu(Mtu.MTU_1024).timeout(18).build()
+        // 17 seconds until the sender tries again by itself: the answers of the test come before.
+        val options = ConnectOptions.builder().pathMtu(Mtu.MTU_1024).timeout(22).build()
         val gid = Gid.parse("::ffff:${addresses[1].hostAddress}")
         sender.qp.connect(QueuePairEndpoint(0, gid, PEERS_QUEUE_PAIR, 0, 1024, 0), options)
     }
