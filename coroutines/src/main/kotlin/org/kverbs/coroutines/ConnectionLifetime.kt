@@ -9,6 +9,7 @@ import org.kverbs.attributes.QueuePairAttributes
 import org.kverbs.attributes.QueuePairState
 import org.kverbs.cm.ConnectionEventType
 import org.kverbs.internal.jfr.FlightRecords
+import java.net.InetSocketAddress
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 
@@ -47,8 +48,10 @@ internal class ConnectionLifetime(
             val type = event.type()
             if (type != ConnectionEventType.DISCONNECTED && !type.isError) continue
             onEnd()
+            var peer: InetSocketAddress? = null
+            quietly { peer = steps.remoteAddress } // before the wake-up: the program can close the id then
             ended.wake(Unit)
-            if (!isEndedHere) quietly { recordLoss(type) } // a close has begun, perhaps
+            if (!isEndedHere) quietly { recordLoss(type, peer) } // a close has begun, perhaps
             quietly { connection.queuePair.modify(QueuePairAttributes.builder().state(QueuePairState.ERR).build()) }
             quietly { steps.id.disconnect() } // the peer waits for this answer
             delay(FLUSHED)
@@ -57,11 +60,14 @@ internal class ConnectionLifetime(
         }
     }
 
-    private fun recordLoss(type: ConnectionEventType) {
+    private fun recordLoss(
+        type: ConnectionEventType,
+        peer: InetSocketAddress?,
+    ) {
         val alive = System.nanoTime() - began
         val device = connection.node.context.device().name()
         val number = connection.queuePair.number()
-        FlightRecords.connectionLost(device, number, steps.remoteAddress, alive, type.name)
+        FlightRecords.connectionLost(device, number, peer, alive, type.name)
     }
 
     /** Notes that this side has asked for the end, so that an end by the peer is no loss from now on. */

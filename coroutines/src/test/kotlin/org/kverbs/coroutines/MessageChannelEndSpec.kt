@@ -103,7 +103,7 @@ class MessageChannelEndSpec :
         test("should end with an exception when a large message before the end could not be read") {
             TwoChannels({ largeMessages(1) }, serverSettings = { fetchAhead(1000) }).use { ends ->
                 ends.client.send(ByteArray(5000))
-                // Begins when the server has the first message, and is read when that is received.
+                // The second message begins when the server has read the first. The server reads it after a receive.
                 ends.client.send(ByteArray(6000))
                 withTimeoutOrNull(100) { ends.client.finish() }
                 ends.client.close()

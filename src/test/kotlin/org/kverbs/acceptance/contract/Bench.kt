@@ -165,7 +165,10 @@ internal fun writes(
     }
 }
 
-/** Posts [writes], and returns when their completions are there. They come a moment later, which only a poll tells. */
+/**
+ * Posts [writes], and returns 200 ms after the last is in the peer's memory. The completions come a moment after the
+ * data; only a poll shows them, and takes them.
+ */
 internal fun completedWrites(
     from: End,
     to: End,

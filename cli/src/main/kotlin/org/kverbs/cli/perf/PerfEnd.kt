@@ -53,8 +53,8 @@ internal abstract class PerfEnd(
     /** The state of the round, for an error message. */
     val progress get() = "$sent messages sent and $received received"
 
-    /** True if a message of this round has moved. */
-    val hasMoved get() = sent + received > 0
+    /** True if the peer's device has acknowledged a message of this round. */
+    val isAcknowledged get() = sent > 0
 
     /** Takes the peer's memory of each queue pair. */
     fun meet(peer: List<RemoteMemory>) {

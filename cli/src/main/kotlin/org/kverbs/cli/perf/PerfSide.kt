@@ -128,8 +128,8 @@ internal class PerfSide(
     }
 
     /**
-     * Plays a round. If the peer has answered in it, and then does not, it was ended: the advice of the status is about
-     * the set-up. With both ends in one process the other end's failure says more.
+     * Plays a round. A peer that has acknowledged a message in it, and acknowledges no more, has ended. The advice of the
+     * status, which is about the set-up, does not fit then. With both ends in one process the other end's failure says more.
      */
     private fun play(
         end: PerfEnd,
@@ -139,7 +139,8 @@ internal class PerfSide(
         try {
             end.play(round, measured, counts(round))
         } catch (e: WorkCompletionException) {
-            if (e.status() != WorkCompletionStatus.RETRY_EXC_ERR || !end.hasMoved || options.peer is Peer.Own) throw e
+            val isLost = e.status() == WorkCompletionStatus.RETRY_EXC_ERR && end.isAcknowledged
+            if (!isLost || options.peer is Peer.Own) throw e
             throw PerfException(
                 "the peer at ${wire.peerAddress.hostAddress} does not answer any more, after ${end.progress}: it was " +
                     "ended or stopped, or the network to it is down",

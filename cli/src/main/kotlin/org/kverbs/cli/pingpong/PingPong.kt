@@ -30,7 +30,7 @@ class PingPong(
     @Volatile
     private var first: PingPongEnd? = null
 
-    /** The other program's, once it is met. */
+    /** The address of the other program; null until this one meets it. */
     private var peerAddress: InetAddress? = null
 
     /** The figures until now, while it runs, from any thread; null before the first measured round. */
@@ -44,7 +44,7 @@ class PingPong(
      * @throws PingPongException if the peer can't be reached, falls silent, or sends what it shouldn't
      * @throws ServerProcessException if the process that was started for the server's end fails
      * @throws org.kverbs.DeviceNotFoundException if there is no such device
-     * @throws org.kverbs.RdmaException if a request of this end fails, as it does when no message reaches the peer
+     * @throws org.kverbs.RdmaException if a request of this end fails, as it does when the peer has never answered
      */
     fun run(): PingPongResult =
         if (options.transport is Transport.Udp && options.peer is Peer.Own) {
@@ -103,17 +103,17 @@ class PingPong(
     }
 
     /**
-     * Returns what the failure of a request means. If the peer has answered before, and then does not, it was ended:
-     * the advice of the status is about the set-up.
+     * Returns what the failure of a request means. A peer that has acknowledged a message, and acknowledges no more,
+     * has ended. The advice of the status, which is about the set-up, does not fit then.
      */
     private fun ofPeer(failure: WorkCompletionException): Exception {
         val address = peerAddress
         val end = first
-        val hadAnswers = end != null && end.hasReceived
-        if (address == null || !hadAnswers || failure.status() != WorkCompletionStatus.RETRY_EXC_ERR) return failure
+        val wasThere = end != null && end.isAcknowledged
+        if (address == null || !wasThere || failure.status() != WorkCompletionStatus.RETRY_EXC_ERR) return failure
         return PingPongException(
-            "the peer at ${address.hostAddress} does not answer any more, ${end.progress}: it was ended or stopped, " +
-                "or the network to it is down",
+            "the peer at ${address.hostAddress} does not answer any more, ${end.progress}: it ended or was stopped, " +
+                "has other options than this end, or the network to it is down",
             failure,
         )
     }

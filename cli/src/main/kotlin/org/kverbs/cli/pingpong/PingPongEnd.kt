@@ -75,8 +75,8 @@ internal abstract class PingPongEnd(
         contents.begin(outgoing.memory())
     }
 
-    /** True if a message has come from the peer. */
-    val hasReceived: Boolean get() = received > 0
+    /** True if the peer's device has acknowledged a message; for UC and UD, if one was sent. */
+    val isAcknowledged: Boolean get() = sent > 0
 
     /** The numbers of posted, sent and received messages, for an error message. */
     val progress: String get() = "after $posted messages posted, $sent sent and $received received of $rounds"

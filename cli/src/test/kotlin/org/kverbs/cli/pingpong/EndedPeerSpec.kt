@@ -1,5 +1,6 @@
 package org.kverbs.cli.pingpong
 
+import io.kotest.assertions.withClue
 import io.kotest.core.spec.style.FunSpec
 import io.kotest.matchers.shouldBe
 import io.kotest.matchers.string.shouldContain
@@ -19,13 +20,15 @@ import org.kverbs.dsl.qp
 import org.kverbs.dsl.send
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit.SECONDS
+import kotlin.concurrent.thread
 import kotlin.random.Random
 import kotlin.time.Duration.Companion.seconds
+import kotlin.time.TimeSource
 
 private val RULES = PingPongOptions(size = 64, iterations = 1000, warmUp = 0)
 private const val COMMAND = "pingpong -s 64 -n 1000 --warm-up 0"
 
-/** A client whose server has gone after some messages, or before the first. */
+/** A client whose server has gone after some messages or before the first, and a server whose client has gone. */
 internal class EndedPeerSpec :
     FunSpec({
         for (waiting in listOf("", " --poll", " --events")) {
@@ -34,11 +37,18 @@ internal class EndedPeerSpec :
                 outcome.status shouldBe 1
                 outcome.err shouldStartWith
                     "kverbs: the peer at 127.0.0.1 does not answer any more, after 3 messages posted, 2 sent and 2 " +
-                    "received of 1000: it was ended or stopped, or the network to it is down"
+                    "received of 1000: it ended or was stopped, has other options than this end, or the network to " +
+                    "it is down"
             }
 
             test("should give the advice on the set-up when the peer has never answered:$waiting") {
                 val outcome = clientOfServerThatAnswers(0, waiting)
+                outcome.status shouldBe 1
+                outcome.err shouldContain "IBV_WC_RETRY_EXC_ERR"
+            }
+
+            test("should give the advice on the set-up when the peer has asked, and no answer reaches it:$waiting") {
+                val outcome = serverOfClientThatAsks(waiting)
                 outcome.status shouldBe 1
                 outcome.err shouldContain "IBV_WC_RETRY_EXC_ERR"
             }
@@ -50,11 +60,11 @@ private fun clientOfServerThatAnswers(
     messages: Int,
     waiting: String,
 ): Outcome {
-    val net = "127.${Random.nextInt(100, 250)}.${Random.nextInt(250)}"
+    val net = network()
     val port = freePort()
     val listening = CompletableFuture<Unit>()
     val server =
-        CompletableFuture.runAsync {
+        inBackground {
             val place = Peer.Client(port, LOOPBACK)
             Transport.Udp("$net.1").devices().single().open().use { device ->
                 Handshake.accept(place, 30.seconds) { listening.complete(Unit) }.use { device.answer(it, messages) }
@@ -62,17 +72,34 @@ private fun clientOfServerThatAnswers(
         }
     CompletableFuture.anyOf(listening, server).get(30, SECONDS)
     val words = "$COMMAND$waiting --transport udp:$net.2 -p $port $LOOPBACK".split(' ')
-    return Outcome(*words.toTypedArray()).also { server.get(30, SECONDS) }
+    return Outcome(*words.toTypedArray()).also { withClue(it) { server.get(30, SECONDS) } }
 }
 
-/** Answers so many messages. It has no receive for another, which its device does not acknowledge therefore. */
-private fun Context.answer(
-    handshake: Handshake,
-    messages: Int,
+/** Returns what a server says whose client sends a message, and has no queue pair any more when the answer comes. */
+private fun serverOfClientThatAsks(waiting: String): Outcome {
+    val net = network()
+    val port = freePort()
+    val client = inBackground { Transport.Udp("$net.1").devices().single().open().use { it.ask("$net.2", port) } }
+    val words = "$COMMAND$waiting --transport udp:$net.2 -p $port --listen".split(' ')
+    return Outcome(*words.toTypedArray()).also { withClue(it) { client.get(30, SECONDS) } }
+}
+
+private fun network() = "127.${Random.nextInt(100, 250)}.${Random.nextInt(250)}"
+
+/** Runs the block on a thread of its own: those of the common pool are needed by other specs. */
+private fun inBackground(block: () -> Unit): CompletableFuture<Unit> {
+    val done = CompletableFuture<Unit>()
+    thread(isDaemon = true) { runCatching(block).fold(done::complete, done::completeExceptionally) }
+    return done
+}
+
+/** A queue pair with the memory and the completion queue of a ping-pong of 64 bytes. */
+private class Bare(
+    device: Context,
 ) {
-    val pd = protectionDomain()
-    val memory = pd.memoryRegion(64) { access(LOCAL_WRITE) }
-    val cq = completionQueue { entries(8) }
+    private val pd = device.protectionDomain()
+    private val memory = pd.memoryRegion(64) { access(LOCAL_WRITE) }
+    private val cq = device.completionQueue { entries(8) }
     val qp =
         pd.qp {
             type(QueuePairType.RC)
@@ -80,15 +107,70 @@ private fun Context.answer(
             maxSendWr(1)
             maxRecvWr(4)
         }
-    qp.init(ConnectOptions.DEFAULTS)
-    repeat(messages) { qp.postReceive(memory.slice(), id = 1) }
-    handshake.asServer(qp.endpoint(), RULES.rules()) { qp.connect(it) }
-    var completed = 0
-    while (completed < 2 * messages) {
-        cq.poll(limit = 8) {
-            it.orThrow()
-            completed++
-            if (it.workRequestId() == 1L) qp.post { send(memory.slice(), id = 2).signaled() }
+
+    init {
+        qp.init(ConnectOptions.DEFAULTS)
+    }
+
+    fun receive() = qp.postReceive(memory.slice(), id = RECEIVE)
+
+    fun send() = qp.post { send(memory.slice(), id = SEND).signaled() }
+
+    /** Takes so many completions, and answers each message that came. */
+    fun play(completions: Int) {
+        val began = TimeSource.Monotonic.markNow()
+        var completed = 0
+        while (completed < completions) {
+            check(began.elapsedNow() < 20.seconds) { "$completed of $completions completions within 20 s" }
+            cq.poll(limit = 8) {
+                it.orThrow()
+                completed++
+                if (it.workRequestId() == RECEIVE) send()
+            }
+        }
+    }
+
+    private companion object {
+        const val RECEIVE = 1L
+        const val SEND = 2L
+    }
+}
+
+/** Answers so many messages. It has no receive for another, so its device does not acknowledge that. */
+private fun Context.answer(
+    handshake: Handshake,
+    messages: Int,
+) {
+    val end = Bare(this)
+    repeat(messages) { end.receive() }
+    handshake.asServer(end.qp.endpoint(), RULES.rules()) { end.qp.connect(it) }
+    end.play(completions = 2 * messages)
+}
+
+/** Sends a message to a server, and has no receive for its answer. */
+private fun Context.ask(
+    host: String,
+    port: Int,
+) {
+    val end = Bare(this)
+    val (remote) = meet(host, port).use { it.asClient(end.qp.endpoint(), RULES.rules()) }
+    end.qp.connect(remote)
+    end.send()
+    end.play(completions = 1)
+}
+
+/** Connects as soon as there is a server. */
+private fun meet(
+    host: String,
+    port: Int,
+): Handshake {
+    val began = TimeSource.Monotonic.markNow()
+    while (true) {
+        try {
+            return Handshake.connect(host, port, 30.seconds)
+        } catch (e: PingPongException) {
+            if (began.elapsedNow() > 20.seconds) throw e
+            Thread.sleep(20)
         }
     }
 }
