@@ -128,8 +128,9 @@ internal class PerfSide(
     }
 
     /**
-     * Plays a round. A peer that has acknowledged a message in it, and acknowledges no more, has ended. The advice of the
-     * status, which is about the set-up, does not fit then. With both ends in one process the other end's failure says more.
+     * Plays a round. A peer that has acknowledged a message in it, and acknowledges no more, has ended. The advice of
+     * the status, which is about the set-up, does not fit then. With both ends in one process the other end's failure
+     * says more.
      */
     private fun play(
         end: PerfEnd,
