@@ -28,6 +28,7 @@ internal class Handshake(
     private val socket: Socket,
     private val timeout: Duration,
 ) : AutoCloseable {
+    /** The address of the other program. */
     val peerAddress: InetAddress = socket.inetAddress
 
     /** The client's side: gives the address of the server, and its rules if it is one of ours. */
